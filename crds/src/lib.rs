@@ -1,0 +1,1 @@
+//! Rust types of every Reeve kind.

@@ -1,0 +1,1 @@
+//! What every Reeve binary does alike.

@@ -1,0 +1,1 @@
+//! Starts the real servers that tests and benchmarks talk to.
