@@ -1,1 +1,34 @@
 //! Starts the real servers that tests and benchmarks talk to.
+//!
+//! ```no_run
+//! # async fn example() {
+//! let cluster = reeve_tests::Cluster::shared().await;
+//! let namespace = cluster.namespace("example").await;
+//! cluster.kubectl(&["create", "configmap", "x", "-n", &namespace]).await;
+//! # }
+//! ```
+//!
+//! Owns how each server is found, built, started, waited for and ended. It never fakes one, and nothing but tests and
+//! benches depends on it.
+
+pub mod assets;
+mod audit;
+mod cgroup;
+mod cluster;
+mod control_plane;
+mod failure;
+mod harness_binary;
+mod kubeconfig;
+mod pki;
+mod relay;
+mod run_folder;
+mod supervisor;
+mod wait;
+
+pub mod command;
+
+pub use audit::{AuditEvent, AuditLog};
+pub use cluster::Cluster;
+pub use control_plane::ControlPlane;
+pub use supervisor::{Process, Server, Supervisor};
+pub use wait::{PATIENCE, eventually, until, within};

@@ -1,0 +1,198 @@
+//! Finds the programs that the harness starts, and makes those that are missing.
+//!
+//! Owns the order of the search (`KUBEBUILDER_ASSETS`, `PATH`, the cache), the builds from the Go module proxy and the
+//! Debian packages. The versions are pinned by `assets/*/go.mod` and nowhere else.
+
+mod debian;
+mod go;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+pub use debian::Tool;
+
+const KUBERNETES_MOD: &str = include_str!("../assets/kubernetes/go.mod");
+const ETCD_MOD: &str = include_str!("../assets/etcd/go.mod");
+
+/// A program that exists only as Go source and is built once per machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Program {
+    Etcd,
+    KubeApiserver,
+    KubeControllerManager,
+    KubeProxy,
+    KubeScheduler,
+    Kubectl,
+    Kubelet,
+}
+
+impl Program {
+    pub const ALL: [Program; 7] = [
+        Program::Etcd,
+        Program::KubeApiserver,
+        Program::Kubectl,
+        Program::KubeControllerManager,
+        Program::KubeScheduler,
+        Program::Kubelet,
+        Program::KubeProxy,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Program::Etcd => "etcd",
+            Program::KubeApiserver => "kube-apiserver",
+            Program::KubeControllerManager => "kube-controller-manager",
+            Program::KubeProxy => "kube-proxy",
+            Program::KubeScheduler => "kube-scheduler",
+            Program::Kubectl => "kubectl",
+            Program::Kubelet => "kubelet",
+        }
+    }
+
+    /// The programs that a folder named by `KUBEBUILDER_ASSETS` holds by convention.
+    fn is_envtest(self) -> bool {
+        matches!(self, Program::Etcd | Program::KubeApiserver | Program::Kubectl)
+    }
+
+    /// Whether what this program prints as its version is close enough to the pin to stand in for it.
+    fn accepts(self, printed: &str) -> bool {
+        let pin = match self {
+            Program::Etcd => etcd_version(),
+            _ => kubernetes_version(),
+        };
+        let minor = pin.rsplit_once('.').map_or(pin, |(minor, _patch)| minor);
+        printed
+            .split_whitespace()
+            .any(|word| word.trim_start_matches('v').starts_with(&format!("{}.", minor.trim_start_matches('v'))))
+    }
+
+    fn version_args(self) -> &'static [&'static str] {
+        match self {
+            Program::Kubectl => &["version", "--client"],
+            _ => &["--version"],
+        }
+    }
+}
+
+/// The pinned Kubernetes, such as `v1.35.4`.
+pub fn kubernetes_version() -> &'static str {
+    pinned(KUBERNETES_MOD, "k8s.io/kubernetes")
+}
+
+/// The pinned etcd, such as `v3.6.7`.
+pub fn etcd_version() -> &'static str {
+    pinned(ETCD_MOD, "go.etcd.io/etcd/server/v3")
+}
+
+/// The version on the line that requires `module`. (`replace` and `tool` lines name no bare version after it.)
+fn pinned(go_mod: &'static str, module: &str) -> &'static str {
+    go_mod
+        .lines()
+        .find_map(|line| {
+            let mut words = line.trim().trim_start_matches("require ").split_whitespace();
+            (words.next() == Some(module)).then(|| words.next()).flatten()
+        })
+        .unwrap_or_else(|| panic!("go.mod does not require {module}"))
+}
+
+/// The path of a program, from the first place that has it; builds it when none has.
+pub fn find(program: Program) -> Result<PathBuf> {
+    Search::from_environment()?.find(program)
+}
+
+/// The path of a tool that comes as a Debian package; installs it when it is missing and we may.
+pub fn tool(tool: Tool) -> Result<PathBuf> {
+    tool.find()
+}
+
+/// Finds or makes everything that any level of the harness needs.
+pub fn ensure_all() -> Result<()> {
+    debian::ensure(&Tool::ALL)?;
+    let search = Search::from_environment()?;
+    for program in Program::ALL {
+        search.find(program)?;
+    }
+    Ok(())
+}
+
+/// The places that are searched, in order.
+#[derive(Debug)]
+struct Search {
+    envtest: Option<PathBuf>,
+    path: Vec<PathBuf>,
+    cache: PathBuf,
+}
+
+impl Search {
+    fn from_environment() -> Result<Self> {
+        let envtest = std::env::var_os("KUBEBUILDER_ASSETS").filter(|value| !value.is_empty()).map(PathBuf::from);
+        let path = std::env::var_os("PATH").map(|value| std::env::split_paths(&value).collect()).unwrap_or_default();
+        Ok(Self { envtest, path, cache: cache_folder()? })
+    }
+
+    fn find(&self, program: Program) -> Result<PathBuf> {
+        if let Some(folder) = self.envtest.as_deref().filter(|_| program.is_envtest()) {
+            return from_envtest(folder, program);
+        }
+        let cached = self.cache.join(program.name());
+        if let Some(found) = self.on_path(program) {
+            return Ok(found);
+        }
+        if is_executable(&cached) {
+            return Ok(cached);
+        }
+        go::build(program, &self.cache).with_context(|| format!("cannot build {}", program.name()))?;
+        Ok(cached)
+    }
+
+    /// A program on `PATH` counts only if its version is that of the pin, up to the patch level.
+    fn on_path(&self, program: Program) -> Option<PathBuf> {
+        self.path.iter().map(|folder| folder.join(program.name())).filter(|file| is_executable(file)).find(|file| {
+            Command::new(file)
+                .args(program.version_args())
+                .output()
+                .is_ok_and(|output| program.accepts(&String::from_utf8_lossy(&output.stdout)))
+        })
+    }
+}
+
+/// `KUBEBUILDER_ASSETS` is the user's word: it is not searched past, and its versions are theirs to choose.
+fn from_envtest(folder: &Path, program: Program) -> Result<PathBuf> {
+    let file = folder.join(program.name());
+    if !is_executable(&file) {
+        bail!(
+            "KUBEBUILDER_ASSETS is {} but there is no executable {} in it: point it at a folder with kube-apiserver, \
+             etcd and kubectl, or unset it to have them built",
+            folder.display(),
+            program.name()
+        );
+    }
+    Ok(file)
+}
+
+/// `${XDG_CACHE_HOME:-~/.cache}/reeve/<version>`
+fn cache_folder() -> Result<PathBuf> {
+    let base = match std::env::var_os("XDG_CACHE_HOME").filter(|value| !value.is_empty()) {
+        Some(folder) => PathBuf::from(folder),
+        None => {
+            std::env::home_dir().context("set HOME or XDG_CACHE_HOME: built servers are cached there")?.join(".cache")
+        }
+    };
+    Ok(base.join("reeve").join(format!("{}+etcd-{}", kubernetes_version(), etcd_version())))
+}
+
+pub(crate) fn is_executable(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    file.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+/// A line on the terminal even inside a captured test: a first build takes minutes and must not look like a hang.
+pub(crate) fn say(line: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "reeve-harness: {line}");
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! The API server's audit log, for tests that count requests.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+/// The requests that an API server has answered, oldest first.
+#[derive(Clone, Debug)]
+pub struct AuditLog {
+    file: PathBuf,
+}
+
+/// One answered request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditEvent {
+    pub verb: String,
+    pub user: String,
+    pub user_agent: String,
+    pub uri: String,
+    pub resource: String,
+    pub subresource: String,
+    pub namespace: String,
+    pub name: String,
+    pub code: i32,
+    /// When it arrived, with microseconds: RFC 3339, so that order of text is order of time.
+    pub received: String,
+}
+
+impl AuditEvent {
+    /// Whether it changed something, or tried to.
+    pub fn is_write(&self) -> bool {
+        matches!(self.verb.as_str(), "create" | "update" | "patch" | "delete" | "deletecollection")
+    }
+}
+
+impl AuditLog {
+    pub(crate) fn new(file: &Path) -> Self {
+        Self { file: file.to_owned() }
+    }
+
+    /// All requests so far. Watches appear when they end.
+    pub fn events(&self) -> Vec<AuditEvent> {
+        let text = std::fs::read_to_string(&self.file).unwrap_or_default();
+        // The last line may be half written.
+        text.lines().filter_map(|line| serde_json::from_str::<Raw>(line).ok()).map(AuditEvent::from).collect()
+    }
+
+    /// The requests that `wanted` says yes to.
+    pub fn matching(&self, wanted: impl Fn(&AuditEvent) -> bool) -> Vec<AuditEvent> {
+        self.events().into_iter().filter(|event| wanted(event)).collect()
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Raw {
+    verb: String,
+    #[serde(rename = "requestURI")]
+    request_uri: String,
+    user: User,
+    #[serde(default)]
+    user_agent: String,
+    #[serde(default)]
+    object_ref: ObjectRef,
+    #[serde(default)]
+    response_status: ResponseStatus,
+    request_received_timestamp: String,
+}
+
+#[derive(Deserialize)]
+struct User {
+    #[serde(default)]
+    username: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ObjectRef {
+    resource: String,
+    subresource: String,
+    namespace: String,
+    name: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ResponseStatus {
+    code: i32,
+}
+
+impl From<Raw> for AuditEvent {
+    fn from(raw: Raw) -> Self {
+        Self {
+            verb: raw.verb,
+            user: raw.user.username,
+            user_agent: raw.user_agent,
+            uri: raw.request_uri,
+            resource: raw.object_ref.resource,
+            subresource: raw.object_ref.subresource,
+            namespace: raw.object_ref.namespace,
+            name: raw.object_ref.name,
+            code: raw.response_status.code,
+            received: raw.request_received_timestamp,
+        }
+    }
+}

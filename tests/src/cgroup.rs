@@ -1,0 +1,44 @@
+//! A control group of our own for the pods of one node, so that two nodes on one machine never meet.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+const ROOT: &str = "/sys/fs/cgroup";
+
+/// The group of the run whose folder has this name.
+pub(crate) fn name_of_run(folder: &str) -> String {
+    format!("reeve-{folder}")
+}
+
+/// The roots of all hierarchies: one on cgroup v2, one per controller on v1.
+pub(crate) fn hierarchies() -> Vec<PathBuf> {
+    let root = Path::new(ROOT);
+    if root.join("cgroup.controllers").exists() {
+        return vec![root.to_owned()];
+    }
+    fs::read_dir(root)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.join("cgroup.procs").exists())
+        .collect()
+}
+
+/// Makes the group in every hierarchy.
+pub(crate) fn create(group: &str) -> Result<()> {
+    for hierarchy in hierarchies() {
+        let folder = hierarchy.join(group);
+        fs::create_dir_all(&folder).with_context(|| format!("cannot create the control group {}", folder.display()))?;
+        // On v1 a new cpuset is empty, and an empty one accepts no process and no child.
+        for file in ["cpuset.cpus", "cpuset.mems"] {
+            if let Ok(value) = fs::read_to_string(hierarchy.join(file)) {
+                fs::write(folder.join(file), value)
+                    .with_context(|| format!("cannot fill {}", folder.join(file).display()))?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! The commands of `reeve-harness`.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand};
+
+use crate::cluster::{self, Cluster};
+use crate::control_plane::ControlPlane;
+use crate::{assets, harness_binary, relay, supervisor};
+
+/// Starts and supervises the real servers that Reeve's tests talk to
+#[derive(Debug, Parser)]
+#[command(name = "reeve-harness")]
+pub struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Find, build or install every server and tool that the tests need
+    Setup,
+    /// Run a command with a cluster that all test processes below it share
+    Run {
+        #[arg(trailing_var_arg = true, required = true)]
+        command: Vec<String>,
+    },
+    /// Serve a test's requests for servers on standard input (started by the harness itself)
+    #[command(hide = true)]
+    Supervise { folder: PathBuf },
+    /// Forward connections on standard input's socket (started by the harness itself)
+    #[command(hide = true)]
+    Relay { target: SocketAddr },
+}
+
+impl Args {
+    pub fn run(self) -> Result<ExitCode> {
+        match self.action {
+            Action::Setup => assets::ensure_all().map(|()| ExitCode::SUCCESS),
+            Action::Run { command } => run(&command),
+            Action::Supervise { folder } => supervisor::serve(&folder).map(|()| ExitCode::SUCCESS),
+            Action::Relay { target } => relay::serve(target).map(|()| ExitCode::SUCCESS),
+        }
+    }
+}
+
+fn run(command: &[String]) -> Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start tokio")?;
+    let control_plane = runtime.block_on(async { ControlPlane::start().await?.controllers().await })?;
+    let description = control_plane.supervisor().data().join("cluster.json");
+    let cluster: &Cluster = &control_plane;
+    let text = serde_json::to_string(cluster).context("cannot describe the cluster")?;
+    fs::write(&description, text).with_context(|| format!("cannot write {}", description.display()))?;
+
+    let (program, arguments) = command.split_first().context("no command given")?;
+    let status = Command::new(program)
+        .args(arguments)
+        .env(cluster::VARIABLE, &description)
+        .env(harness_binary::VARIABLE, std::env::current_exe().context("cannot find our own program")?)
+        .status()
+        .with_context(|| format!("cannot start {program}"))?;
+    Ok(match status.code() {
+        Some(0) => ExitCode::SUCCESS,
+        code => ExitCode::from(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)),
+    })
+}

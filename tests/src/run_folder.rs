@@ -1,0 +1,90 @@
+//! The folder of one run: `data/` and `logs/` below `${TMPDIR:-/tmp}/reeve-tests/`, locked while its supervisor lives.
+//!
+//! Runs whose supervisor was killed leave their folder behind; the next run that starts sweeps them away.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+/// Logs of failed runs stay this long.
+const KEPT_FOR: Duration = Duration::from_hours(24);
+const LOCK: &str = "lock";
+const FAILED: &str = "failed";
+
+pub(crate) fn base() -> PathBuf {
+    std::env::temp_dir().join("reeve-tests")
+}
+
+/// A new folder, for a supervisor to own.
+pub(crate) fn create(name: &str) -> Result<PathBuf> {
+    let base = base();
+    fs::create_dir_all(&base)
+        .with_context(|| format!("cannot create {}: set TMPDIR to a folder that can be written", base.display()))?;
+    sweep(&base);
+    // Short: a unix socket below it must fit into 108 bytes.
+    let folder = tempfile::Builder::new()
+        .prefix(&format!("{name}-"))
+        .rand_bytes(6)
+        .tempdir_in(&base)
+        .with_context(|| format!("cannot create a folder in {}", base.display()))?
+        .keep();
+    for part in ["data", "logs"] {
+        fs::create_dir(folder.join(part)).with_context(|| format!("cannot create {}", folder.join(part).display()))?;
+    }
+    Ok(folder)
+}
+
+/// Says that a test of this run has failed, so that its logs are kept.
+pub(crate) fn mark_failed(folder: &Path) {
+    let _ = fs::write(folder.join(FAILED), "");
+}
+
+/// A run's folder in the hands of its supervisor.
+pub(crate) struct RunFolder {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl RunFolder {
+    pub(crate) fn own(path: &Path) -> Result<Self> {
+        let lock = File::create(path.join(LOCK)).with_context(|| format!("cannot lock {}", path.display()))?;
+        lock.lock().with_context(|| format!("cannot lock {}", path.display()))?;
+        Ok(Self { path: path.to_owned(), _lock: lock })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Removes the data, and the logs too unless a test has failed.
+    pub(crate) fn remove(self) -> Result<()> {
+        let gone = if self.path.join(FAILED).exists() { self.path.join("data") } else { self.path.clone() };
+        fs::remove_dir_all(&gone).with_context(|| format!("cannot remove {}", gone.display()))
+    }
+}
+
+/// Removes what dead runs left. Best effort: another run may be sweeping too.
+fn sweep(base: &Path) {
+    for folder in fs::read_dir(base).into_iter().flatten().flatten().map(|entry| entry.path()) {
+        // A folder without a lock is just being made.
+        let Ok(lock) = File::open(folder.join(LOCK)) else {
+            continue;
+        };
+        if lock.try_lock().is_err() {
+            continue;
+        }
+        let is_kept = !folder.join("data").exists();
+        let is_old = folder
+            .metadata()
+            .and_then(|meta| meta.modified())
+            .is_ok_and(|time| time.elapsed().is_ok_and(|age| age > KEPT_FOR));
+        if !is_kept || is_old {
+            if let Some(name) = folder.file_name().and_then(|name| name.to_str()) {
+                crate::supervisor::remove_cgroup(&crate::cgroup::name_of_run(name));
+            }
+            let _ = fs::remove_dir_all(&folder);
+        }
+    }
+}
