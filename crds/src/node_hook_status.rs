@@ -1,0 +1,253 @@
+//! `NodeHookStatus`: which hooks are live on one node, and how they do.
+//!
+//! Written by `reeve-cri feed`, one per node, named like the node. Numbers are those of `status.observedAt`.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::condition::{self, Condition};
+use crate::count::Count;
+use crate::duration::{self, Duration};
+use crate::node_hook::plugin::{HookType, PluginMode};
+use crate::open::Open;
+use crate::schema::{DIGEST, MESSAGE, OBJECT_NAME, PATH, VERSION, closed_set, immutable};
+use crate::state::State;
+
+/// Which node is spoken of.
+#[derive(Clone, CustomResource, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[kube(
+    group = "reeve.dev",
+    version = "v1alpha1",
+    kind = "NodeHookStatus",
+    plural = "nodehookstatuses",
+    shortname = "nhs",
+    category = "reeve",
+    status = "NodeHookStatusStatus",
+    derive = "PartialEq",
+    doc = "Which hooks are live on one node and how they do. Named like the node; written by Reeve only.",
+    printcolumn(name = "State", type_ = "string", json_path = ".status.state"),
+    printcolumn(name = "Reason", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].reason", description = "Why the state is what it is, in one word"),
+    printcolumn(name = "Hooks", type_ = "string", json_path = ".status.live.summary", description = "Plugins live, of those that should be"),
+    printcolumn(name = "Calls", type_ = "integer", json_path = ".status.totals.calls"),
+    printcolumn(name = "Failures", type_ = "integer", json_path = ".status.totals.failures"),
+    printcolumn(name = "Open", type_ = "integer", json_path = ".status.openCircuits", description = "Plugins that are not asked because they failed"),
+    printcolumn(name = "P99", type_ = "string", json_path = ".status.totals.p99", description = "Time that hooks add to one call in a hundred, or less"),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    printcolumn(name = "Digest", type_ = "string", json_path = ".status.digest", priority = 1),
+    printcolumn(name = "Version", type_ = "string", json_path = ".status.proxy.version", priority = 1),
+    printcolumn(name = "Backend", type_ = "string", json_path = ".status.proxy.backend", priority = 1),
+    printcolumn(name = "Message", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].message", priority = 1),
+    validation = Rule::new("self.metadata.name == self.spec.node").message("name the NodeHookStatus like its node: metadata.name and spec.node must be equal")
+)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeHookStatusSpec {
+    /// Name of the node.
+    #[schemars(
+        length(min = 1, max = OBJECT_NAME),
+        extend("x-kubernetes-validations" = [immutable(
+            "leave spec.node as it was: each node has a NodeHookStatus of its own",
+        )])
+    )]
+    pub node: String,
+}
+
+/// What is live on the node.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct NodeHookStatusStatus {
+    /// How the hooks of the node are doing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<State>,
+    /// Details of the state: Ready, Live.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "condition::list")]
+    pub conditions: Vec<Condition>,
+    /// metadata.generation of the spec that this status speaks of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub observed_generation: Option<i64>,
+    /// When the numbers were read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed_at: Option<Time>,
+    /// Digest of the hook set that is live: equal on nodes with equal hooks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = DIGEST))]
+    pub digest: Option<String>,
+    /// The proxy on the node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<Proxy>,
+    /// How many plugins are live, of how many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub live: Option<Count>,
+    /// How many plugins are not asked because they failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub open_circuits: Option<i32>,
+    /// Numbers over all plugins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub totals: Option<Calls>,
+    /// The plugins, in the order in which they are asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(
+        length(max = 64),
+        extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["source", "plugin"])
+    )]
+    pub plugins: Vec<PluginStatus>,
+    /// Registration files in the hook folder that cannot be read; the last good version of each stays in force.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["file"]))]
+    pub bad_files: Vec<BadFile>,
+}
+
+/// The proxy on a node.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Proxy {
+    /// Its version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = VERSION))]
+    pub version: Option<String>,
+    /// What it stands before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backend: Option<Open<Backend>>,
+    /// Version of the runtime behind it, such as containerd 2.1.4.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = VERSION))]
+    pub backend_version: Option<String>,
+    /// When it started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Time>,
+    /// Whether calls pass without any hook because the proxy kept crashing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bypassed: Option<bool>,
+}
+
+/// What the proxy stands before.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[schemars(transform = closed_set)]
+pub enum Backend {
+    /// a runtime that speaks the CRI, such as containerd or CRI-O.
+    Containerd,
+    /// dockerd.
+    Docker,
+}
+
+/// How a plugin does.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginStatus {
+    /// Where the plugin comes from: the name of the NodeHook, or the registration file on the node with its path.
+    #[schemars(length(max = PATH))]
+    pub source: String,
+    /// Name of the plugin; for a registration file the file's name.
+    #[schemars(length(max = OBJECT_NAME))]
+    pub plugin: String,
+    /// Generation of the NodeHook that is live.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub generation: Option<i64>,
+    /// Socket of the plugin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = PATH))]
+    pub endpoint: Option<String>,
+    /// Whether its answers count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Open<PluginMode>>,
+    /// Calls on which it is asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 16), extend("x-kubernetes-list-type" = "atomic"))]
+    pub hooks: Vec<Open<HookType>>,
+    /// Whether it is asked now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub circuit: Option<Open<Circuit>>,
+    /// Since when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub circuit_since: Option<Time>,
+    /// Its numbers.
+    #[serde(default)]
+    pub calls: Calls,
+    /// Its last failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<PluginError>,
+}
+
+/// Whether a plugin is asked.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[schemars(transform = closed_set)]
+pub enum Circuit {
+    /// it is asked.
+    Closed,
+    /// it failed and is not asked; each hook's failure policy decides.
+    Open,
+    /// one call tries it again.
+    HalfOpen,
+}
+
+/// Numbers since the proxy started.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Calls {
+    /// Questions asked.
+    #[schemars(range(min = 0))]
+    pub calls: i64,
+    /// Questions that failed, time-outs included.
+    #[schemars(range(min = 0))]
+    pub failures: i64,
+    /// Questions that took too long.
+    #[schemars(range(min = 0))]
+    pub timeouts: i64,
+    /// Calls that a plugin refused.
+    #[schemars(range(min = 0))]
+    pub refusals: i64,
+    /// Calls that a plugin changed, or in mode Audit would have changed.
+    #[schemars(range(min = 0))]
+    pub changes: i64,
+    /// Changes that were not made because the plugin may not make them.
+    #[schemars(range(min = 0))]
+    pub forbidden_changes: i64,
+    /// Changes of a field that another plugin had changed.
+    #[schemars(range(min = 0))]
+    pub conflicts: i64,
+    /// Half of the questions took no longer than this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "duration::reported")]
+    pub p50: Option<Duration>,
+    /// Ninety-nine in a hundred took no longer than this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "duration::reported")]
+    pub p99: Option<Duration>,
+}
+
+/// A failure of a plugin.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PluginError {
+    /// When.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time: Option<Time>,
+    /// On which call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hook: Option<Open<HookType>>,
+    /// Pod that was concerned, as namespace/name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 320))]
+    pub pod: Option<String>,
+    /// What it said. Values of variables never appear.
+    #[schemars(length(max = MESSAGE))]
+    pub message: String,
+}
+
+/// A registration file that cannot be read.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BadFile {
+    /// Name of the file in the hook folder.
+    #[schemars(length(max = OBJECT_NAME))]
+    pub file: String,
+    /// What is wrong with it.
+    #[serde(default)]
+    #[schemars(length(max = MESSAGE))]
+    pub message: String,
+}

@@ -1,0 +1,269 @@
+//! `ScalingRule`: when a target sleeps, how it is woken, how requests are held, and when the resolver leaves the path.
+//!
+//! Rendered from Git; its status is written by the resolver. How requests are answered is in `scaling_rule::traffic`,
+//! who else scales in `scaling_rule::keda`, how the path is switched in `scaling_rule::path`, what was seen in
+//! `scaling_rule::status`.
+
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::duration::{self, Duration};
+use crate::reference::WorkloadRef;
+use crate::schema::{LABEL, OBJECT_NAME, closed_set, immutable, label_rule, rule};
+
+pub mod keda;
+pub mod path;
+pub mod status;
+pub mod traffic;
+
+use keda::Keda;
+use path::{HandOver, Idleness, Readiness, Switch};
+pub use status::ScalingRuleStatus;
+use traffic::{Answer, Hold, Traffic};
+
+/// When a target sleeps, how it is woken, how requests are held, and when the resolver leaves the path.
+#[derive(Clone, CustomResource, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[kube(
+    group = "reeve.dev",
+    version = "v1alpha1",
+    kind = "ScalingRule",
+    plural = "scalingrules",
+    shortname = "sr",
+    category = "reeve",
+    namespaced,
+    status = "ScalingRuleStatus",
+    derive = "PartialEq",
+    doc = "Scales a workload to zero while nobody calls it, wakes it on the first request, holds requests meanwhile, and hands traffic over when it is busy.",
+    printcolumn(name = "State", type_ = "string", json_path = ".status.state"),
+    printcolumn(
+        name = "Reason",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"Ready\")].reason",
+        description = "Why the state is what it is, in one word"
+    ),
+    printcolumn(
+        name = "Mode",
+        type_ = "string",
+        json_path = ".status.mode",
+        description = "Where the traffic goes now"
+    ),
+    printcolumn(name = "Replicas", type_ = "integer", json_path = ".status.replicas"),
+    printcolumn(name = "Held", type_ = "integer", json_path = ".status.held", description = "Requests that wait"),
+    printcolumn(name = "Idle-After", type_ = "string", json_path = ".spec.idleAfter"),
+    printcolumn(name = "Last-Request", type_ = "date", json_path = ".status.lastRequestTime"),
+    printcolumn(
+        name = "Cold-Start",
+        type_ = "string",
+        json_path = ".status.lastColdStart.total",
+        description = "How long the last one took"
+    ),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    printcolumn(name = "Services", type_ = "string", json_path = ".spec.services[*].name", priority = 1),
+    printcolumn(name = "Target", type_ = "string", json_path = ".status.target.name", priority = 1),
+    printcolumn(name = "Wake", type_ = "integer", json_path = ".spec.replicas.wake", priority = 1),
+    printcolumn(name = "Max", type_ = "integer", json_path = ".spec.replicas.max", priority = 1),
+    printcolumn(name = "Switch", type_ = "string", json_path = ".spec.switch.method", priority = 1),
+    printcolumn(
+        name = "Message",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"Ready\")].message",
+        priority = 1
+    )
+)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = [
+    rule(
+        "has(self.scaleTarget) == has(oldSelf.scaleTarget)",
+        "leave spec.scaleTarget as it was, set or unset: for another target create another ScalingRule and delete this one",
+    ),
+    rule(
+        "!has(self.replicas.max) || self.replicas.max <= self.replicas.wake || self.handOver.policy == 'Never' || (has(self.keda) && has(self.keda.triggers) && self.keda.triggers.size() > 0)",
+        "add a trigger such as cpu or prometheus to spec.keda.triggers, or write spec.handOver.policy: Never: once Reeve leaves the path its own metric is gone and the target would shrink under load",
+    ),
+]))]
+pub struct ScalingRuleSpec {
+    /// Services in front of the target. The target sleeps only if every Service that leads to it is listed in a rule.
+    #[schemars(
+        length(min = 1, max = 8),
+        extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"])
+    )]
+    pub services: Vec<ServiceRef>,
+    /// What is scaled: anything with a scale subresource. Empty means the workload that the Services' selectors lead to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-kubernetes-validations" = [immutable(
+        "leave spec.scaleTarget as it was: for another target create another ScalingRule and delete this one",
+    )]))]
+    pub scale_target: Option<WorkloadRef>,
+    /// Whether the rule acts or only watches.
+    #[serde(default)]
+    pub mode: RuleMode,
+    /// How long no request must have come before the target is scaled to zero.
+    #[serde(default = "default_idle_after")]
+    #[schemars(extend("x-kubernetes-validations" = duration::between("1s", "168h")))]
+    pub idle_after: Duration,
+    /// How idleness is known.
+    #[serde(default)]
+    pub idleness: Idleness,
+    /// How many replicas there may be.
+    #[serde(default)]
+    pub replicas: Replicas,
+    /// What else wakes when this rule wakes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wake_with: Option<WakeWith>,
+    /// How often the target may be woken within an hour; further requests are refused until the hour is over. 0 means
+    /// as often as needed.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 3600))]
+    pub max_wakes_per_hour: i32,
+    /// When a pod may get its first request.
+    #[serde(default)]
+    pub readiness: Readiness,
+    /// How requests wait while the target wakes.
+    #[serde(default)]
+    pub hold: Hold,
+    /// What callers from outside and from inside the cluster get while the target sleeps.
+    #[serde(default)]
+    pub traffic: Traffic,
+    /// Whether probes of kubelets and load balancers and scrapes of metrics are answered without waking the target.
+    #[serde(default = "default_answer_probes")]
+    pub answer_probes: bool,
+    /// Requests that are answered without waking the target. The first that matches counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
+    pub answers: Vec<Answer>,
+    /// Times in which the target is kept awake.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 16), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
+    pub awake: Vec<AwakeWindow>,
+    /// When the resolver leaves the path and when it comes back to look.
+    #[serde(default)]
+    pub hand_over: HandOver,
+    /// How traffic is led to the resolver and away from it.
+    #[serde(default, rename = "switch")]
+    pub switch: Switch,
+    /// The KEDA object of this rule. Without it Reeve alone scales, between zero and replicas.wake.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keda: Option<Keda>,
+    /// Take the resolver out of the path, wake the target and leave it alone.
+    #[serde(default)]
+    pub suspend: bool,
+}
+
+/// A Service whose traffic is watched.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServiceRef {
+    /// Name of the Service, in the namespace of this object.
+    #[schemars(length(min = 1, max = LABEL))]
+    pub name: String,
+    /// Names or numbers of the ports that count, such as http or 8080. Empty means all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 16), inner(length(min = 1, max = LABEL)), extend("x-kubernetes-list-type" = "set"))]
+    pub ports: Vec<String>,
+}
+
+/// Whether a rule acts.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[schemars(transform = closed_set)]
+pub enum RuleMode {
+    /// scale, hold and switch.
+    #[default]
+    Enforce,
+    /// change nothing; status.observed tells how long the target would have slept.
+    Observe,
+}
+
+/// How many replicas there may be. Asleep there are none.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-validations" = [rule(
+    "!has(self.max) || self.wake <= self.max",
+    "write a wake that is not above max, such as wake: 1 and max: 10",
+)]))]
+pub struct Replicas {
+    /// How many replicas the first request starts.
+    #[schemars(range(min = 1, max = 1000))]
+    pub wake: i32,
+    /// How many there may be at most; empty means wake. Above wake it is KEDA that scales.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 10000))]
+    pub max: Option<i32>,
+    /// Start more than wake when many requests wait: one replica for this many, up to max. 0 means always wake.
+    #[schemars(range(min = 0, max = 100_000))]
+    pub held_per_replica: i32,
+}
+
+impl Default for Replicas {
+    fn default() -> Self {
+        Self { wake: 1, max: None, held_per_replica: 0 }
+    }
+}
+
+impl Replicas {
+    /// How many replicas there may be at most.
+    pub fn limit(&self) -> i32 {
+        self.max.unwrap_or(self.wake)
+    }
+}
+
+/// What else wakes when a rule wakes. Either group or rules.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = [rule(
+    "has(self.group) != (has(self.rules) && self.rules.size() > 0)",
+    "write either group, for rules that wake together, or rules, for those that this one wakes",
+)]))]
+pub struct WakeWith {
+    /// All rules of the namespace with the same group wake together, and sleep only when all are idle.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = LABEL), extend("x-kubernetes-validations" = [label_rule()]))]
+    pub group: Option<String>,
+    /// ScalingRules of the namespace that wake when this one does, such as the API behind a front end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 16), inner(length(min = 1, max = OBJECT_NAME)), extend("x-kubernetes-list-type" = "set"))]
+    pub rules: Vec<String>,
+}
+
+/// A time in which the target is kept awake.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AwakeWindow {
+    /// Name of the window, unique in this rule.
+    #[schemars(length(min = 1, max = LABEL), extend("x-kubernetes-validations" = [label_rule()]))]
+    pub name: String,
+    /// When it begins, in five fields as cron has them, such as 0 8 * * 1-5.
+    #[schemars(
+        length(max = 128),
+        extend("x-kubernetes-validations" = [rule(
+            "self.matches('^[0-9A-Za-z*/,-]+( [0-9A-Za-z*/,-]+){4}$')",
+            "write five fields with one space between them (minute, hour, day, month, weekday), such as 0 8 * * 1-5",
+        )])
+    )]
+    pub start: String,
+    /// How long it lasts.
+    #[schemars(extend("x-kubernetes-validations" = duration::between("1m", "168h")))]
+    pub duration: Duration,
+    /// Time zone of start, such as Europe/Berlin.
+    #[serde(default = "default_time_zone")]
+    #[schemars(
+        length(max = 64),
+        extend("x-kubernetes-validations" = [rule(
+            "self.matches('^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$')",
+            "write a time zone as the IANA database names it, such as Europe/Berlin or UTC",
+        )])
+    )]
+    pub time_zone: String,
+}
+
+fn default_idle_after() -> Duration {
+    Duration::from_secs(300)
+}
+
+fn default_answer_probes() -> bool {
+    true
+}
+
+fn default_time_zone() -> String {
+    "UTC".to_owned()
+}

@@ -1,0 +1,176 @@
+//! What the resolver saw and did for a rule.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::condition::{self, Condition};
+use crate::duration::{self, Duration};
+use crate::open::Open;
+use crate::reference::WorkloadRef;
+use crate::schema::{LABEL, MESSAGE, OBJECT_NAME, closed_set};
+use crate::state::State;
+
+/// What the resolver saw and did. Written when the mode changes, and while requests wait at most every few seconds.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ScalingRuleStatus {
+    /// metadata.generation of the spec that this status speaks of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub observed_generation: Option<i64>,
+    /// How the rule is doing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<State>,
+    /// Details of the state: Ready, Covered, Proven, KedaReady.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "condition::list")]
+    pub conditions: Vec<Condition>,
+    /// Where the traffic goes now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Open<TrafficMode>>,
+    /// Since when the mode is what it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode_since: Option<Time>,
+    /// What is scaled: spec.scaleTarget, or what the Services led to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<WorkloadRef>,
+    /// How many replicas the target had when this status was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub replicas: Option<i32>,
+    /// How many replicas the target had before Reeve first scaled it; it gets them back when the rule is deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub restore_replicas: Option<i32>,
+    /// How many requests waited, over all resolvers, when this status was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub held: Option<i32>,
+    /// When the last request was seen that counts, as far as it was known when this status was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_request_time: Option<Time>,
+    /// The last wake, phase by phase.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_cold_start: Option<ColdStart>,
+    /// What came of the rule since it was created.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub totals: Option<Totals>,
+    /// What would have come of the rule, in mode Observe.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed: Option<Totals>,
+    /// Ports of the resolver that stand for ports of the Services.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(
+        length(max = 128),
+        extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["service", "port"])
+    )]
+    pub ports: Vec<ResolverPort>,
+    /// Services that lead to the target and are in no rule; while there are any the target does not sleep.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32), inner(length(max = LABEL)), extend("x-kubernetes-list-type" = "set"))]
+    pub uncovered_services: Vec<String>,
+    /// Name of the KEDA object that belongs to this rule.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = OBJECT_NAME))]
+    pub keda_object: Option<String>,
+}
+
+/// Where the traffic goes.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[schemars(transform = closed_set)]
+pub enum TrafficMode {
+    /// straight to the pods; the resolver is out of the path.
+    Direct,
+    /// through the resolver to the pods.
+    Proxied,
+    /// to the resolver, which proves that nothing else reaches the pods before they are stopped.
+    Draining,
+    /// to the resolver; the target is at zero.
+    Asleep,
+    /// to the resolver, which holds requests until the first pod is ready.
+    Waking,
+    /// straight to the pods because no resolver lives; the target is kept awake.
+    FailOpen,
+    /// wherever it went before: mode Observe, suspended, or unsupported.
+    Untouched,
+}
+
+/// A wake, phase by phase. Each time counts from the first request.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ColdStart {
+    /// When the first request came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Time>,
+    /// What woke the target, such as: GET /orders from outside, or reeve wake.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = MESSAGE))]
+    pub cause: Option<String>,
+    /// How many replicas were started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub replicas: Option<i32>,
+    /// How many requests waited in the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub held: Option<i32>,
+    /// Until the new number of replicas was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "duration::reported")]
+    pub scaled: Option<Duration>,
+    /// Until a pod had a node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "duration::reported")]
+    pub scheduled: Option<Duration>,
+    /// Until its image was there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "duration::reported")]
+    pub pulled: Option<Duration>,
+    /// Until its container ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "duration::reported")]
+    pub started: Option<Duration>,
+    /// Until it was ready.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "duration::reported")]
+    pub ready: Option<Duration>,
+    /// Until the first request had its first byte.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "duration::reported")]
+    pub total: Option<Duration>,
+}
+
+/// What came of a rule.
+#[derive(Clone, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Totals {
+    /// How often the target went to sleep.
+    #[schemars(range(min = 0))]
+    pub sleeps: i64,
+    /// How often it was woken.
+    #[schemars(range(min = 0))]
+    pub wakes: i64,
+    /// How long it slept, such as 14h10m.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "duration::reported")]
+    pub asleep: Option<Duration>,
+    /// How many requests were refused: too many waiting, waited too long, or as the rule says.
+    #[schemars(range(min = 0))]
+    pub refused: i64,
+}
+
+/// A port of the resolver that stands for a port of a Service.
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResolverPort {
+    /// Name of the Service.
+    #[schemars(length(max = LABEL))]
+    pub service: String,
+    /// Port of the Service.
+    #[schemars(range(min = 1, max = 65535))]
+    pub port: i32,
+    /// Port of the resolver.
+    #[schemars(range(min = 1, max = 65535))]
+    pub resolver_port: i32,
+}

@@ -1,0 +1,283 @@
+//! A `ScalingRule` with every field, and what breaks its rules.
+
+use reeve_crds::ScalingRule;
+use serde_json::{Value, json};
+
+use super::case::{Case, case};
+use super::subject::{Subject, conditions};
+
+pub(super) fn subject() -> Subject {
+    let cases = [identity_cases(), replica_cases(), answer_cases(), window_cases(), path_cases()].concat();
+    Subject::new::<ScalingRule>(
+        true,
+        json!({ "services": [{ "name": "web" }], "keda": {}, "answers": [{ "name": "probe", "path": "/" }] }),
+        spec(),
+        status(),
+        cases,
+    )
+}
+
+fn spec() -> Value {
+    json!({
+        "services": [{ "name": "web", "ports": ["http"] }],
+        "scaleTarget": { "apiVersion": "apps/v1", "kind": "Deployment", "name": "web" },
+        "mode": "Enforce",
+        "idleAfter": "5m",
+        "idleness": {
+            "from": "Prometheus",
+            "prometheus": { "address": "http://prometheus.monitoring:9090", "query": "sum(rate(requests[5m]))", "threshold": "0.5" }
+        },
+        "replicas": { "wake": 2, "max": 10, "heldPerReplica": 50 },
+        "wakeWith": { "group": "shop" },
+        "maxWakesPerHour": 60,
+        "readiness": { "from": "Probe", "path": "/ready" },
+        "hold": {
+            "timeout": "1m",
+            "maxRequests": 1000,
+            "maxMemoryMiB": 64,
+            "replayBodyKiB": 64,
+            "releasePerReplica": 20,
+            "fallback": { "service": "sorry", "port": 80 },
+            "page": { "status": 503, "headers": { "Content-Type": "text/html" }, "body": "<p>Waking up</p>" }
+        },
+        "traffic": { "outside": "Page", "inside": "Hold" },
+        "answerProbes": true,
+        "answers": [{
+            "name": "bots",
+            "path": "/robots.txt",
+            "methods": ["GET", "HEAD"],
+            "headers": { "User-Agent": ".*[Bb]ot.*" },
+            "when": "Asleep",
+            "response": { "status": 200, "headers": { "Content-Type": "text/plain" }, "body": "Disallow: /" }
+        }],
+        "awake": [{ "name": "office", "start": "0 8 * * 1-5", "duration": "10h", "timeZone": "Europe/Berlin" }],
+        "handOver": {
+            "policy": "Auto",
+            "inFlight": 50,
+            "requestsPerSecond": 100,
+            "after": "5s",
+            "lookAfter": "1m",
+            "lookAfterMax": "30m"
+        },
+        "switch": {
+            "method": "VirtualService",
+            "capture": "Selector",
+            "virtualService": { "name": "web", "routes": ["main"] }
+        },
+        "keda": keda(),
+        "suspend": false
+    })
+}
+
+fn keda() -> Value {
+    json!({
+        "kind": "ScaledObject",
+        "adopt": false,
+        "metric": "Concurrency",
+        "targetPerReplica": 100,
+        "pollingInterval": "30s",
+        "triggers": [{
+            "name": "cpu",
+            "type": "cpu",
+            "metadata": { "value": "80" },
+            "authenticationRef": { "name": "prom", "kind": "TriggerAuthentication" },
+            "metricType": "Utilization"
+        }],
+        "fallback": { "failureThreshold": 3, "replicas": 2 },
+        "scaleDownStabilization": "5m"
+    })
+}
+
+fn status() -> Value {
+    json!({
+        "observedGeneration": 1,
+        "state": "Ready",
+        "conditions": conditions(),
+        "mode": "Asleep",
+        "modeSince": "2026-11-16T12:00:00Z",
+        "target": { "apiVersion": "apps/v1", "kind": "Deployment", "name": "web" },
+        "replicas": 0,
+        "restoreReplicas": 3,
+        "held": 0,
+        "lastRequestTime": "2026-11-16T12:00:00Z",
+        "lastColdStart": {
+            "startedAt": "2026-11-16T12:00:00Z",
+            "cause": "GET /orders from outside",
+            "replicas": 1,
+            "held": 12,
+            "scaled": "4ms",
+            "scheduled": "60ms",
+            "pulled": "70ms",
+            "started": "400ms",
+            "ready": "1.1s",
+            "total": "1.12s"
+        },
+        "totals": { "sleeps": 14, "wakes": 14, "asleep": "14h10m", "refused": 0 },
+        "observed": { "sleeps": 2, "wakes": 2, "asleep": "3h", "refused": 0 },
+        "ports": [{ "service": "web", "port": 80, "resolverPort": 20001 }],
+        "uncoveredServices": ["web-admin"],
+        "kedaObject": "web"
+    })
+}
+
+fn identity_cases() -> Vec<Case> {
+    let presence = "leave spec.scaleTarget as it was, set or unset: for another target create another ScalingRule and delete this one";
+    vec![
+        case("a rule does not lose its target", "spec", presence)
+            .refuses_change(json!({ "scaleTarget": null }))
+            .accepts(json!({ "idleAfter": "10m" })),
+        case("a rule that finds its target does not get another", "spec", presence)
+            .given(json!({ "scaleTarget": null }))
+            .refuses_change(json!({ "scaleTarget": { "name": "web" } }))
+            .accepts(json!({ "idleAfter": "10m" })),
+        case(
+            "a rule keeps its target",
+            "spec.scaleTarget",
+            "leave spec.scaleTarget as it was: for another target create another ScalingRule and delete this one",
+        )
+        .refuses_change(json!({ "scaleTarget": { "name": "api" } }))
+        .accepts(json!({ "suspend": true })),
+    ]
+}
+
+fn replica_cases() -> Vec<Case> {
+    let signal = "add a trigger such as cpu or prometheus to spec.keda.triggers, or write spec.handOver.policy: Never: once Reeve leaves the path its own metric is gone and the target would shrink under load";
+    let wake = "write either group, for rules that wake together, or rules, for those that this one wakes";
+    vec![
+        case(
+            "a rule wakes no more than it may have",
+            "spec.replicas",
+            "write a wake that is not above max, such as wake: 1 and max: 10",
+        )
+        .refuses(json!({ "replicas": { "wake": 11 } }))
+        .accepts(json!({ "replicas": { "wake": 11, "max": null } })),
+        case("a rule that leaves the path has another signal", "spec", signal)
+            .refuses(json!({ "keda": { "triggers": [] } }))
+            .accepts(json!({ "keda": { "triggers": [] }, "handOver": { "policy": "Never" } })),
+        case("a rule without KEDA that leaves the path has no more than it wakes", "spec", signal)
+            .refuses(json!({ "keda": null }))
+            .accepts(json!({ "keda": null, "replicas": { "max": 2 } })),
+        case("a rule wakes a group or others", "spec.wakeWith", wake)
+            .refuses(json!({ "wakeWith": { "rules": ["api"] } }))
+            .accepts(json!({ "wakeWith": { "group": null, "rules": ["api"] } })),
+        case("a rule that wakes others names them", "spec.wakeWith", wake)
+            .refuses(json!({ "wakeWith": { "group": null } }))
+            .accepts(json!({ "wakeWith": null })),
+        case(
+            "a Job is started by what waits",
+            "spec.keda",
+            "write metric: Concurrency: a ScaledJob counts the requests that wait, not their rate",
+        )
+        .given(json!({ "keda": { "kind": "ScaledJob" } }))
+        .refuses(json!({ "keda": { "metric": "RequestRate" } }))
+        .accepts(json!({ "keda": { "metric": "Concurrency" } })),
+        case(
+            "Reeve's own trigger keeps its name",
+            "spec.keda.triggers[].name",
+            "write another name: reeve is the name of the trigger that Reeve adds itself",
+        )
+        .refuses(json!({ "keda": { "triggers": [{ "name": "reeve", "type": "cpu" }] } }))
+        .accepts(json!({ "keda": { "triggers": [{ "name": "cpu", "type": "cpu" }] } })),
+        case("a trigger's keys are short", "spec.keda.triggers[].metadata", "write keys of at most 253 characters")
+            .refuses(json!({ "keda": { "triggers": [{ "name": "cpu", "type": "cpu", "metadata": { "k".repeat(254): "" } }] } }))
+            .accepts(json!({ "keda": { "triggers": [{ "name": "cpu", "type": "cpu", "metadata": { "k".repeat(253): "" } }] } })),
+    ]
+}
+
+fn answer_cases() -> Vec<Case> {
+    let absolute = "write a path that starts with /, such as /healthz";
+    let header = "write names of headers without spaces or colons, such as Content-Type";
+    let answer = |fields: Value| json!({ "answers": [super::case::merged(json!({ "name": "probe" }), &fields)] });
+    vec![
+        case(
+            "an answer does not match everything",
+            "spec.answers[]",
+            "write at least one of path, pathPrefix, methods and headers: an answer that matches every request would never wake the target",
+        )
+        .refuses(answer(json!({})))
+        .accepts(answer(json!({ "methods": ["OPTIONS"] }))),
+        case("an answer has one path", "spec.answers[]", "write either path or pathPrefix")
+            .refuses(answer(json!({ "path": "/a", "pathPrefix": "/a/" })))
+            .accepts(answer(json!({ "pathPrefix": "/a/" }))),
+        case("an answer's path is absolute", "spec.answers[].path", absolute)
+            .refuses(answer(json!({ "path": "healthz" })))
+            .accepts(answer(json!({ "path": "/healthz" }))),
+        case("an answer's prefix is absolute", "spec.answers[].pathPrefix", absolute)
+            .refuses(answer(json!({ "pathPrefix": "static/" })))
+            .accepts(answer(json!({ "pathPrefix": "/static/" }))),
+        case("an answer's headers are headers", "spec.answers[].headers", header)
+            .refuses(answer(json!({ "headers": { "User Agent": ".*" } })))
+            .accepts(answer(json!({ "headers": { "User-Agent": ".*" } }))),
+        case("a response's headers are headers", "spec.answers[].response.headers", header)
+            .refuses(answer(json!({ "path": "/a", "response": { "headers": { "X:Y": "" } } })))
+            .accepts(answer(json!({ "path": "/a", "response": { "headers": { "X-Y": "" } } }))),
+        case("a page's headers are headers", "spec.hold.page.headers", header)
+            .refuses(json!({ "hold": { "page": { "headers": { "": "text/html" } } } }))
+            .accepts(json!({ "hold": { "page": { "headers": { "Content-Language": "en" } } } })),
+    ]
+}
+
+fn window_cases() -> Vec<Case> {
+    let window = |changes: &Value| {
+        let window = json!({ "name": "office", "start": "0 8 * * 1-5", "duration": "10h" });
+        json!({ "awake": [super::case::merged(window, changes)] })
+    };
+    vec![
+        case(
+            "a window begins at a time that cron knows",
+            "spec.awake[].start",
+            "write five fields with one space between them (minute, hour, day, month, weekday), such as 0 8 * * 1-5",
+        )
+        .refuses(window(&json!({ "start": "08:00" })))
+        .accepts(window(&json!({ "start": "*/30 8-18 * JAN,FEB MON-FRI" }))),
+        case(
+            "a time zone has a name",
+            "spec.awake[].timeZone",
+            "write a time zone as the IANA database names it, such as Europe/Berlin or UTC",
+        )
+        .refuses(window(&json!({ "timeZone": "+02:00" })))
+        .accepts(window(&json!({ "timeZone": "America/Argentina/Buenos_Aires" }))),
+    ]
+}
+
+fn path_cases() -> Vec<Case> {
+    let prometheus = "write from: Prometheus together with prometheus, or neither of them";
+    let method = "write method: VirtualService together with virtualService, or neither of them";
+    vec![
+        case("Prometheus is asked something", "spec.idleness", prometheus)
+            .refuses(json!({ "idleness": { "prometheus": null } }))
+            .accepts(json!({ "idleness": { "from": "Path", "prometheus": null } })),
+        case("a question is for Prometheus", "spec.idleness", prometheus)
+            .refuses(json!({ "idleness": { "from": "Path" } }))
+            .accepts(json!({ "idleness": { "from": "Prometheus" } })),
+        case(
+            "Prometheus has an address",
+            "spec.idleness.prometheus.address",
+            "write an address that starts with http:// or https://, such as http://prometheus.monitoring:9090",
+        )
+        .refuses(json!({ "idleness": { "prometheus": { "address": "prometheus:9090" } } }))
+        .accepts(json!({ "idleness": { "prometheus": { "address": "https://prometheus:9090" } } })),
+        case(
+            "a threshold is a number",
+            "spec.idleness.prometheus.threshold",
+            "write a decimal number, such as 1 or 0.5",
+        )
+        .refuses(json!({ "idleness": { "prometheus": { "threshold": "few" } } }))
+        .accepts(json!({ "idleness": { "prometheus": { "threshold": "3" } } })),
+        case("a probe's path is absolute", "spec.readiness.path", "write a path that starts with /, such as /healthz")
+            .refuses(json!({ "readiness": { "path": "ready" } }))
+            .accepts(json!({ "readiness": { "path": "/" } })),
+        case("looks grow apart", "spec.handOver", "write a value of lookAfterMax that is not below lookAfter")
+            .refuses(json!({ "handOver": { "lookAfter": "1h" } }))
+            .accepts(json!({ "handOver": { "lookAfter": "1h", "lookAfterMax": "60m" } })),
+        case("a switch by VirtualService has one", "spec.switch", method)
+            .refuses(json!({ "switch": { "virtualService": null } }))
+            .accepts(json!({ "switch": { "method": "EndpointSlice", "virtualService": null } })),
+        case("a VirtualService is for a switch by it", "spec.switch", method)
+            .refuses(json!({ "switch": { "method": "EndpointSlice" } }))
+            .accepts(json!({ "switch": null })),
+        case("a capture is for EndpointSlices", "spec.switch", "remove capture: only method: EndpointSlice knows it")
+            .refuses(json!({ "switch": { "capture": "Merge" } }))
+            .accepts(json!({ "switch": { "method": "EndpointSlice", "capture": "Merge", "virtualService": null } })),
+    ]
+}
