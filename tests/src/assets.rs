@@ -5,6 +5,7 @@
 
 mod debian;
 mod go;
+mod released;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,6 +13,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 pub use debian::Tool;
+pub use released::Released;
 
 const KUBERNETES_MOD: &str = include_str!("../assets/kubernetes/go.mod");
 const ETCD_MOD: &str = include_str!("../assets/etcd/go.mod");
@@ -102,6 +104,16 @@ pub fn find(program: Program) -> Result<PathBuf> {
     Search::from_environment()?.find(program)
 }
 
+/// The path of a program that takes long to build. `None`, and a line that says so, when it is not built and `CACHED`
+/// forbids to build it.
+pub fn released(program: Released) -> Result<Option<PathBuf>> {
+    let found = program.find(&cache_base()?)?;
+    if found.is_none() {
+        say(&format!("skipped: {} is not built, `make e2e` builds it", program.name()));
+    }
+    Ok(found)
+}
+
 /// The path of a tool that comes as a Debian package; installs it when it is missing and we may.
 pub fn tool(tool: Tool) -> Result<PathBuf> {
     tool.find()
@@ -172,15 +184,20 @@ fn from_envtest(folder: &Path, program: Program) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// `${XDG_CACHE_HOME:-~/.cache}/reeve/<version>`
-fn cache_folder() -> Result<PathBuf> {
+/// `${XDG_CACHE_HOME:-~/.cache}/reeve`
+fn cache_base() -> Result<PathBuf> {
     let base = match std::env::var_os("XDG_CACHE_HOME").filter(|value| !value.is_empty()) {
         Some(folder) => PathBuf::from(folder),
         None => {
             std::env::home_dir().context("set HOME or XDG_CACHE_HOME: built servers are cached there")?.join(".cache")
         }
     };
-    Ok(base.join("reeve").join(format!("{}+etcd-{}", kubernetes_version(), etcd_version())))
+    Ok(base.join("reeve"))
+}
+
+/// Where the pinned control plane is: another pin is another folder.
+fn cache_folder() -> Result<PathBuf> {
+    Ok(cache_base()?.join(format!("{}+etcd-{}", kubernetes_version(), etcd_version())))
 }
 
 pub(crate) fn is_executable(file: &Path) -> bool {

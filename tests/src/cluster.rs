@@ -63,6 +63,12 @@ impl Cluster {
         &self.logs
     }
 
+    fn watch_for_failures(&self) {
+        if let Some(run) = self.logs.parent() {
+            crate::failure::watch_shared(run);
+        }
+    }
+
     /// The requests that the API server has answered.
     pub fn audit(&self) -> AuditLog {
         AuditLog::new(&self.audit_log)
@@ -141,15 +147,15 @@ enum Shared {
 impl Shared {
     async fn find_or_start() -> Result<Self> {
         let Some(file) = std::env::var_os(VARIABLE).map(PathBuf::from) else {
-            return Ok(Self::OfThisProcess(ControlPlane::start().await?.controllers().await?));
+            let control_plane = ControlPlane::start().await?.controllers().await?;
+            control_plane.watch_for_failures();
+            return Ok(Self::OfThisProcess(control_plane));
         };
         let text = std::fs::read_to_string(&file)
             .with_context(|| format!("{VARIABLE} names {}, which cannot be read: unset it", file.display()))?;
         let cluster: Cluster =
             serde_json::from_str(&text).with_context(|| format!("cannot read {}", file.display()))?;
-        if let Some(run) = cluster.logs.parent() {
-            crate::failure::watch(run);
-        }
+        cluster.watch_for_failures();
         Ok(Self::OfTheRun(cluster))
     }
 }

@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 
+use crate::assets::Program;
 use crate::cluster::{self, Cluster};
 use crate::control_plane::ControlPlane;
 use crate::{assets, harness_binary, relay, supervisor};
@@ -24,6 +25,11 @@ pub struct Args {
 enum Action {
     /// Find, build or install every server and tool that the tests need
     Setup,
+    /// Print the path of one server, built if it must be
+    Find {
+        #[arg(value_parser = program)]
+        program: Program,
+    },
     /// Run a command with a cluster that all test processes below it share
     Run {
         #[arg(trailing_var_arg = true, required = true)]
@@ -41,11 +47,20 @@ impl Args {
     pub fn run(self) -> Result<ExitCode> {
         match self.action {
             Action::Setup => assets::ensure_all().map(|()| ExitCode::SUCCESS),
+            Action::Find { program } => {
+                println!("{}", assets::find(program)?.display());
+                Ok(ExitCode::SUCCESS)
+            }
             Action::Run { command } => run(&command),
             Action::Supervise { folder } => supervisor::serve(&folder).map(|()| ExitCode::SUCCESS),
             Action::Relay { target } => relay::serve(target).map(|()| ExitCode::SUCCESS),
         }
     }
+}
+
+fn program(name: &str) -> Result<Program, String> {
+    let names = Program::ALL.map(Program::name);
+    Program::ALL.into_iter().find(|program| program.name() == name).ok_or(format!("one of {}", names.join(", ")))
 }
 
 fn run(command: &[String]) -> Result<ExitCode> {
@@ -57,8 +72,16 @@ fn run(command: &[String]) -> Result<ExitCode> {
     fs::write(&description, text).with_context(|| format!("cannot write {}", description.display()))?;
 
     let (program, arguments) = command.split_first().context("no command given")?;
-    let status = Command::new(program)
+    let kubectl = assets::find(Program::Kubectl)?;
+    let inherited = std::env::var_os("PATH").unwrap_or_default();
+    let path = kubectl.parent().map(Path::to_owned).into_iter().chain(std::env::split_paths(&inherited));
+    // Behind `setpriv` it ends with us: tests whose cluster is gone have nothing to go on for.
+    let status = Command::new("setpriv")
+        .args(["--pdeathsig", "TERM", "--", program])
         .args(arguments)
+        // `kubectl` means this cluster, never the one that the user is logged in to.
+        .env("KUBECONFIG", cluster.kubeconfig())
+        .env("PATH", std::env::join_paths(path).context("cannot put kubectl on PATH")?)
         .env(cluster::VARIABLE, &description)
         .env(harness_binary::VARIABLE, std::env::current_exe().context("cannot find our own program")?)
         .status()

@@ -5,9 +5,8 @@
 
 mod flags;
 
-use std::net::{IpAddr, Ipv4Addr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::ops::Deref;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -106,16 +105,13 @@ impl ControlPlane {
         let kubeconfig = supervisor.data().join("admin.kubeconfig");
         let admin = authority.client("admin", "admin", Some("system:masters"))?;
         kubeconfig::write(&kubeconfig, reached_at, authority.certificate(), &admin)?;
-        for (file, user) in COMPONENTS {
-            let pair = authority.client(file, user, None)?;
-            let inside = (place.address, place.ports.apiserver).into();
-            kubeconfig::write(
-                &supervisor.data().join(format!("{file}.kubeconfig")),
-                inside,
-                authority.certificate(),
-                &pair,
-            )?;
+        let from_inside = SocketAddr::from((place.address, place.ports.apiserver));
+        for (file, user, group) in COMPONENTS {
+            let pair = authority.client(file, user, group)?;
+            let file = supervisor.data().join(format!("{file}.kubeconfig"));
+            kubeconfig::write(&file, from_inside, authority.certificate(), &pair)?;
         }
+        authority.server("kubelet-server", &[place.address.into()])?;
 
         let cluster = Cluster::new(kubeconfig, supervisor.data().join("audit.log"), supervisor.logs());
         let this = Self { cluster, supervisor, place, etcd, apiserver };
@@ -172,21 +168,16 @@ impl ControlPlane {
         self.apiserver = self.spawn(Program::KubeApiserver, flags::apiserver_again(&self.supervisor, &self.place))?;
         self.ready().await
     }
-
-    pub(crate) fn place(&self) -> &Place {
-        &self.place
-    }
-
-    pub(crate) fn pki(&self) -> PathBuf {
-        self.supervisor.data().join("pki")
-    }
 }
 
-/// Files and users of the components that talk to the API server as themselves.
-const COMPONENTS: [(&str, &str); 3] = [
-    ("controller-manager", "system:kube-controller-manager"),
-    ("scheduler", "system:kube-scheduler"),
-    ("proxy", "system:kube-proxy"),
+/// File, user and group of the components that talk to the API server as themselves.
+const COMPONENTS: [(&str, &str, Option<&str>); 5] = [
+    ("controller-manager", "system:kube-controller-manager", None),
+    // Whatever else runs beside the API server and may do all.
+    ("inside", "admin", Some("system:masters")),
+    ("kubelet", "system:node:node", Some("system:nodes")),
+    ("proxy", "system:kube-proxy", None),
+    ("scheduler", "system:kube-scheduler", None),
 ];
 
 impl Deref for ControlPlane {
@@ -199,4 +190,22 @@ impl Deref for ControlPlane {
 
 pub(crate) fn service_address() -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(10, 96, 0, 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_used_port_is_named() {
+        let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let ports = Ports { etcd: taken.local_addr().unwrap().port(), ..Ports::free().unwrap() };
+        let place = Place { inside: None, address: Ipv4Addr::LOCALHOST, ports };
+        let supervisor = Supervisor::start("used-port").unwrap();
+        let folder = supervisor.data().parent().unwrap().to_owned();
+        let error = format!("{:#}", ControlPlane::start_at(supervisor, place).await.unwrap_err());
+        assert!(error.contains("etcd exited with code 1: its port is used by another program"), "{error}");
+        assert!(error.contains(&ports.etcd.to_string()), "{error}");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
 }

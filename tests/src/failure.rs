@@ -2,25 +2,44 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, Once, PoisonError};
+use std::thread::ThreadId;
 
-static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+static WATCHED: Mutex<Vec<Watched>> = Mutex::new(Vec::new());
 static HOOK: Once = Once::new();
 
-/// From now on a panic in this process prints the logs folder of this run.
+struct Watched {
+    folder: PathBuf,
+    /// The thread of the test that it belongs to; none if it is shared by all.
+    owner: Option<ThreadId>,
+}
+
+/// From now on a panic of the current test prints the logs folder of this run and keeps it.
 pub(crate) fn watch(folder: &Path) {
-    FOLDERS.lock().unwrap_or_else(PoisonError::into_inner).push(folder.to_owned());
+    add(Watched { folder: folder.to_owned(), owner: Some(std::thread::current().id()) });
+}
+
+/// As [`watch`], for a run that serves every test of this process.
+pub(crate) fn watch_shared(folder: &Path) {
+    forget(folder);
+    add(Watched { folder: folder.to_owned(), owner: None });
+}
+
+pub(crate) fn forget(folder: &Path) {
+    WATCHED.lock().unwrap_or_else(PoisonError::into_inner).retain(|other| other.folder != folder);
+}
+
+fn add(watched: Watched) {
+    WATCHED.lock().unwrap_or_else(PoisonError::into_inner).push(watched);
     HOOK.call_once(|| {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
             before(info);
-            for folder in FOLDERS.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-                crate::run_folder::mark_failed(folder);
-                eprintln!("logs of the servers: {}", folder.join("logs").display());
+            let current = std::thread::current().id();
+            let watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
+            for run in watched.iter().filter(|run| run.owner.is_none_or(|owner| owner == current)) {
+                crate::run_folder::mark_failed(&run.folder);
+                eprintln!("logs of the servers: {}", run.folder.join("logs").display());
             }
         }));
     });
-}
-
-pub(crate) fn forget(folder: &Path) {
-    FOLDERS.lock().unwrap_or_else(PoisonError::into_inner).retain(|other| other != folder);
 }

@@ -13,12 +13,16 @@
 
 pub mod assets;
 mod audit;
+mod background;
 mod cgroup;
 mod cluster;
 mod control_plane;
 mod failure;
+mod faults;
+mod git;
 mod harness_binary;
 mod kubeconfig;
+mod node;
 mod pki;
 mod relay;
 mod run_folder;
@@ -30,5 +34,8 @@ pub mod command;
 pub use audit::{AuditEvent, AuditLog};
 pub use cluster::Cluster;
 pub use control_plane::ControlPlane;
+pub use faults::Forwarder;
+pub use git::{BasicAuth, CommitId, GitHttp, GitRepository, GitSsh};
+pub use node::{Image, Node};
 pub use supervisor::{Process, Server, Supervisor};
 pub use wait::{PATIENCE, eventually, until, within};

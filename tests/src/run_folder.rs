@@ -68,19 +68,16 @@ impl RunFolder {
 /// Removes what dead runs left. Best effort: another run may be sweeping too.
 fn sweep(base: &Path) {
     for folder in fs::read_dir(base).into_iter().flatten().flatten().map(|entry| entry.path()) {
-        // A folder without a lock is just being made.
-        let Ok(lock) = File::open(folder.join(LOCK)) else {
-            continue;
-        };
-        if lock.try_lock().is_err() {
-            continue;
-        }
-        let is_kept = !folder.join("data").exists();
         let is_old = folder
             .metadata()
             .and_then(|meta| meta.modified())
             .is_ok_and(|time| time.elapsed().is_ok_and(|age| age > KEPT_FOR));
-        if !is_kept || is_old {
+        let is_finished = match File::open(folder.join(LOCK)) {
+            Ok(lock) => lock.try_lock().is_ok() && (is_old || folder.join("data").exists()),
+            // Without a lock it is just being made, or was never used.
+            Err(_) => is_old,
+        };
+        if is_finished {
             if let Some(name) = folder.file_name().and_then(|name| name.to_str()) {
                 crate::supervisor::remove_cgroup(&crate::cgroup::name_of_run(name));
             }

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
 /// How long a condition may take before a test gives up. Generous: machines are busy, and a pass never waits it out.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Asks again and again until `probe` answers `Ok`, and panics with its last `Err` when it does not in time.
 pub async fn eventually<T, E, F>(what: &str, probe: impl FnMut() -> F) -> T
@@ -74,7 +74,7 @@ where
 mod tests {
     use super::*;
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn a_condition_that_never_comes_shows_the_last_state_seen() {
         let mut asked = 0;
         let error = within(Duration::from_millis(50), "the pod is ready", || {
@@ -89,10 +89,9 @@ mod tests {
         assert!(message.contains("last seen: phase Pending, look"), "{message}");
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn a_probe_that_hangs_does_not_hang_the_wait() {
-        let outcome =
-            within(Duration::from_millis(20), "an answer", || std::future::pending::<Result<(), String>>()).await;
+        let outcome = within(Duration::from_millis(20), "an answer", std::future::pending::<Result<(), String>>).await;
         assert!(format!("{:#}", outcome.unwrap_err()).contains("took too long"));
     }
 }

@@ -17,7 +17,7 @@ const POLICY: &str = "/usr/sbin/policy-rc.d";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tool {
     Busybox,
-    CniBridge,
+    CniPlugins,
     Containerd,
     Ctr,
     Git,
@@ -34,7 +34,7 @@ pub enum Tool {
 impl Tool {
     pub const ALL: [Tool; 13] = [
         Tool::Busybox,
-        Tool::CniBridge,
+        Tool::CniPlugins,
         Tool::Containerd,
         Tool::Ctr,
         Tool::Git,
@@ -51,7 +51,7 @@ impl Tool {
     fn file_name(self) -> &'static str {
         match self {
             Tool::Busybox => "busybox",
-            Tool::CniBridge => "bridge",
+            Tool::CniPlugins => "host-local",
             Tool::Containerd => "containerd",
             Tool::Ctr => "ctr",
             Tool::Git => "git",
@@ -69,7 +69,7 @@ impl Tool {
     fn package(self) -> &'static str {
         match self {
             Tool::Busybox => "busybox-static",
-            Tool::CniBridge => "containernetworking-plugins",
+            Tool::CniPlugins => "containernetworking-plugins",
             Tool::Containerd | Tool::Ctr => "containerd",
             Tool::Git => "git",
             Tool::Ip => "iproute2",

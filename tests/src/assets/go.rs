@@ -13,9 +13,20 @@ use super::{Program, is_executable, kubernetes_version, say};
 /// What a first build of all of Kubernetes leaves in Go's caches, with room to spare.
 const NEEDED_BYTES: u64 = 6 << 30;
 
-/// Builds `program` into `cache`. Two processes that ask at once build once: the second waits for the first. A build that
-/// is killed leaves nothing half-made, and the next one goes on from Go's own build cache.
+/// Builds `program` into `cache`.
 pub(super) fn build(program: Program, cache: &Path) -> Result<()> {
+    build_into(cache, &cache.join(program.name()), program.name(), |output| Ok(command(program, output)))
+}
+
+/// Builds `target` below `cache` with the command for a temporary name. Two processes that ask at once build once: the
+/// second waits for the first. A build that is killed leaves nothing half-made, and the next one goes on from Go's own
+/// build cache.
+pub(super) fn build_into(
+    cache: &Path,
+    target: &Path,
+    name: &str,
+    command: impl FnOnce(&Path) -> Result<Command>,
+) -> Result<()> {
     fs::create_dir_all(cache).with_context(|| format!("cannot create the cache folder {}", cache.display()))?;
     let lock_file = cache.join(".lock");
     let lock = File::create(&lock_file).with_context(|| format!("cannot create {}", lock_file.display()))?;
@@ -23,15 +34,14 @@ pub(super) fn build(program: Program, cache: &Path) -> Result<()> {
         say(&format!("another process is building into {}; waiting for it", cache.display()));
         lock.lock().with_context(|| format!("cannot lock {}", lock_file.display()))?;
     }
-    let target = cache.join(program.name());
-    if is_executable(&target) {
+    if is_executable(target) {
         return Ok(());
     }
     check_prerequisites(cache)?;
 
-    let partial = cache.join(format!(".{}.partial", program.name()));
-    compile(program, &partial)?;
-    fs::rename(&partial, &target).with_context(|| format!("cannot move the built program to {}", target.display()))
+    let partial = cache.join(format!(".{name}.partial"));
+    compile(name, &mut command(&partial)?)?;
+    fs::rename(&partial, target).with_context(|| format!("cannot move the built program to {}", target.display()))
 }
 
 fn check_prerequisites(cache: &Path) -> Result<()> {
@@ -56,10 +66,10 @@ fn check_prerequisites(cache: &Path) -> Result<()> {
     Ok(())
 }
 
-fn compile(program: Program, output: &Path) -> Result<()> {
+fn compile(name: &str, command: &mut Command) -> Result<()> {
     let started = Instant::now();
-    say(&format!("building {} (minutes the first time, never again on this machine)", program.name()));
-    let mut child = command(program, output)
+    say(&format!("building {name} (minutes the first time, never again on this machine)"));
+    let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -68,7 +78,7 @@ fn compile(program: Program, output: &Path) -> Result<()> {
 
     let stderr = child.stderr.take().context("`go` has no standard error")?;
     let mut errors = Vec::new();
-    let mut progress = Progress::new(program.name(), started);
+    let mut progress = Progress::new(name, started);
     for line in BufReader::new(stderr).lines() {
         let line = line.context("cannot read what `go` prints")?;
         progress.tick(&line);
@@ -78,21 +88,26 @@ fn compile(program: Program, output: &Path) -> Result<()> {
     }
     let status = child.wait().context("cannot wait for `go`")?;
     if !status.success() {
-        let _ = fs::remove_file(output);
         bail!("{}", explain(&errors));
     }
-    say(&format!("built {} in {} s", program.name(), started.elapsed().as_secs()));
+    say(&format!("built {name} in {} s", started.elapsed().as_secs()));
     Ok(())
 }
 
-fn command(program: Program, output: &Path) -> Command {
-    let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets");
+/// `go build` with what all our builds have in common.
+pub(super) fn build_command(output: &Path) -> Command {
     let mut go = Command::new("go");
     // `-v` prints each package as it is compiled: the sign of life that the progress line is made of.
     go.args(["build", "-v", "-mod=readonly", "-trimpath", "-o"])
         .arg(output)
         .env("CGO_ENABLED", "0")
         .env("GOWORK", "off");
+    go
+}
+
+fn command(program: Program, output: &Path) -> Command {
+    let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets");
+    let mut go = build_command(output);
     match program {
         Program::Etcd => go.arg("-ldflags=-s -w").arg(".").current_dir(assets.join("etcd")),
         _ => go
@@ -117,7 +132,7 @@ fn is_package_name(line: &str) -> bool {
 }
 
 /// One line that says what to do, from what `go` printed.
-fn explain(errors: &[String]) -> String {
+pub(super) fn explain(errors: &[String]) -> String {
     let text = errors.join("\n");
     let hint = if text.contains("no space left on device") {
         "the disk is full: free some space, or set GOCACHE, GOMODCACHE and XDG_CACHE_HOME to a larger disk"
@@ -135,16 +150,16 @@ fn explain(errors: &[String]) -> String {
 }
 
 /// Says every ten seconds how far a build is.
-struct Progress {
-    name: &'static str,
+struct Progress<'a> {
+    name: &'a str,
     started: Instant,
     last: Instant,
     packages: usize,
     modules: usize,
 }
 
-impl Progress {
-    fn new(name: &'static str, started: Instant) -> Self {
+impl<'a> Progress<'a> {
+    fn new(name: &'a str, started: Instant) -> Self {
         Self { name, started, last: started, packages: 0, modules: 0 }
     }
 

@@ -36,8 +36,9 @@ struct Pipe {
 impl Supervisor {
     /// Starts the supervising process with a fresh folder whose name begins with `name`.
     pub fn start(name: &str) -> Result<Self> {
+        let harness = harness_binary::path()?;
         let folder = run_folder::create(name)?;
-        let mut child = Command::new(harness_binary::path()?)
+        let mut child = Command::new(harness)
             .arg("supervise")
             .arg(&folder)
             .stdin(Stdio::piped())
@@ -97,6 +98,10 @@ impl Supervisor {
 impl Drop for Inner {
     fn drop(&mut self) {
         let pipe = self.pipe.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // Also in a thread that the test started, whose panic its watch does not see.
+        if std::thread::panicking() {
+            run_folder::mark_failed(&self.folder);
+        }
         drop(pipe.requests.take());
         let _ = pipe.child.wait();
         crate::failure::forget(&self.folder);

@@ -13,7 +13,7 @@ pub(super) fn adopt_orphans() -> rustix::io::Result<()> {
 
 /// One child that has ended, if there is one.
 pub(super) fn reap() -> Option<(Pid, WaitStatus)> {
-    rustix::process::waitpid(None, WaitOptions::NOHANG).ok().flatten()
+    rustix::process::wait(WaitOptions::NOHANG).ok().flatten()
 }
 
 /// Kills every descendant, until none is left or the patience is at its end.

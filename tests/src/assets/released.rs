@@ -1,0 +1,79 @@
+//! Programs of other projects, built in place from a released module; they take long, so only `make e2e` builds them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use super::{go, is_executable};
+
+/// Set by `make e2e CACHED=1`: use what is built, build nothing.
+const CACHED: &str = "CACHED";
+
+/// A program whose build takes minutes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Released {
+    CoreDns,
+}
+
+impl Released {
+    pub const ALL: [Released; 1] = [Released::CoreDns];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Released::CoreDns => "coredns",
+        }
+    }
+
+    /// Module, version and, inside it, package.
+    fn source(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Released::CoreDns => ("github.com/coredns/coredns", "v1.12.4", "."),
+        }
+    }
+
+    fn cached(self, cache: &Path) -> PathBuf {
+        cache.join(format!("{}-{}", self.name(), self.source().1))
+    }
+
+    /// The program, built if it must be; `None` when it is not built and nothing may be.
+    pub(super) fn find(self, base: &Path) -> Result<Option<PathBuf>> {
+        let cache = base.join("released");
+        let target = self.cached(&cache);
+        if is_executable(&target) {
+            return Ok(Some(target));
+        }
+        if std::env::var_os(CACHED).is_some_and(|value| !value.is_empty() && value != "0") {
+            return Ok(None);
+        }
+        go::build_into(&cache, &target, self.name(), |output| self.command(output))
+            .with_context(|| format!("cannot build {}", self.name()))?;
+        Ok(Some(target))
+    }
+
+    fn command(self, output: &Path) -> Result<Command> {
+        let (module, version, package) = self.source();
+        let folder = module_folder(module, version)?;
+        let mut command = go::build_command(output);
+        command.arg("-ldflags=-s -w").arg(package).current_dir(folder);
+        Ok(command)
+    }
+}
+
+/// The folder of a module at a version, fetched through the module proxy. Its own `go.mod` and `go.sum` count there.
+fn module_folder(module: &str, version: &str) -> Result<PathBuf> {
+    let elsewhere = tempfile::tempdir().context("cannot create a folder")?;
+    fs::write(elsewhere.path().join("go.mod"), "module fetch\n").context("cannot write go.mod")?;
+    let output = Command::new("go")
+        .args(["mod", "download", "-json", &format!("{module}@{version}")])
+        .env("GOWORK", "off")
+        .current_dir(elsewhere.path())
+        .output()
+        .context("cannot start `go`")?;
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    match answer["Dir"].as_str() {
+        Some(folder) => Ok(PathBuf::from(folder)),
+        None => bail!("{}", go::explain(&[answer["Error"].as_str().unwrap_or("no answer").to_owned()])),
+    }
+}

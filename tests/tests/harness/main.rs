@@ -1,0 +1,9 @@
+//! Tests of the harness itself.
+
+mod bad_input;
+mod control_plane;
+mod endings;
+mod faults;
+mod git;
+mod layout;
+mod node;
