@@ -1,0 +1,54 @@
+# The front door: `make help` lists what there is.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+CARGO ?= cargo
+HARNESS = target/debug/reeve-harness
+
+.PHONY: help
+help: ## List these targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: harness ## Find, build or install every server and tool that the tests need
+	$(HARNESS) setup
+
+.PHONY: test
+test: ## Run all tests against real servers; sets the machine up by itself
+	$(CARGO) test --workspace --no-run
+	$(HARNESS) setup
+	$(HARNESS) run -- $(CARGO) test --workspace
+
+.PHONY: e2e
+e2e: ## Run tests that need servers which take long to build; CACHED=1 runs with what is built
+	$(CARGO) test --workspace --no-run
+	$(HARNESS) setup
+	CACHED=$(CACHED) $(HARNESS) run -- $(CARGO) test --package reeve-tests --test e2e -- --include-ignored
+
+.PHONY: bench
+bench: setup ## Measure, and print ratios against what is promised, a floor or a peer
+	$(CARGO) bench --package reeve-tests
+
+.PHONY: shell
+shell: setup ## Open a shell with a fresh cluster, Reeve's kinds installed and kubectl at hand
+	$(HARNESS) run -- sh -c 'kubectl apply --server-side -f crds/yaml && exec "$${SHELL:-bash}"'
+
+.PHONY: lint
+lint: ## Check format, lints and docs
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items --quiet
+
+.PHONY: crds
+crds: ## Regenerate crds/yaml from the Rust types
+	$(CARGO) run --quiet --package reeve-crds --bin crdgen crds/yaml
+
+.PHONY: clean
+clean: ## Remove what was built here (built servers stay in the cache)
+	$(CARGO) clean
+
+.PHONY: harness
+harness:
+	$(CARGO) build --package reeve-tests --bin reeve-harness
