@@ -29,7 +29,7 @@ e2e: ## Run tests that need servers which take long to build; CACHED=1 runs with
 
 .PHONY: bench
 bench: setup ## Measure, and print ratios against what is promised, a floor or a peer
-	$(CARGO) bench --package reeve-tests
+	$(CARGO) bench --profile dev --package reeve-tests --bench start
 
 .PHONY: shell
 shell: setup ## Open a shell with a fresh cluster, Reeve's kinds installed and kubectl at hand

@@ -1,1 +1,45 @@
-//! What every Reeve binary does alike.
+//! What every Reeve binary does alike: logs, metrics, an admin server, the way out, and a leader lease.
+//!
+//! ```no_run
+//! use std::process::ExitCode;
+//!
+//! use clap::Parser;
+//! use reeve_process::{Process, ProcessArgs};
+//!
+//! #[derive(Parser)]
+//! #[command(version = reeve_process::version::LONG)]
+//! struct Args {
+//!     #[command(flatten)]
+//!     process: ProcessArgs,
+//! }
+//!
+//! fn main() -> ExitCode {
+//!     let args = Args::parse();
+//!     reeve_process::run(&args.process, "reeve-example", work)
+//! }
+//!
+//! async fn work(process: Process) -> Result<(), std::io::Error> {
+//!     let ready = process.health.check("work");
+//!     ready.pass();
+//!     process.shutdown.draining().await;
+//!     Ok(())
+//! }
+//! ```
+
+pub mod admin;
+pub mod args;
+pub mod boot_clock;
+pub mod gate;
+pub mod health;
+pub mod lease;
+pub mod logs;
+pub mod metrics;
+mod process;
+pub mod secret;
+pub mod shutdown;
+pub mod version;
+
+pub use args::ProcessArgs;
+pub use gate::{Gate, NotLeader, Term};
+pub use lease::LeaseConfig;
+pub use process::{Process, chain, run};

@@ -115,7 +115,7 @@ impl ControlPlane {
 
         let cluster = Cluster::new(kubeconfig, supervisor.data().join("audit.log"), supervisor.logs());
         let this = Self { cluster, supervisor, place, etcd, apiserver };
-        this.ready().await?;
+        this.supervisor.keeping_logs(this.ready()).await?;
         Ok(this)
     }
 
@@ -126,10 +126,11 @@ impl ControlPlane {
             self.spawn(Program::KubeControllerManager, flags::controller_manager(&self.supervisor, &self.place))?;
         // The controllers' first visible work is the ServiceAccount of the `default` namespace.
         let accounts: Api<ServiceAccount> = Api::namespaced(self.client(), "default");
-        while_running(&[&manager, &scheduler], START_LIMIT, "kube-controller-manager works", || async {
+        let servers = [&manager, &scheduler];
+        let working = while_running(&servers, START_LIMIT, "kube-controller-manager works", || async {
             accounts.get("default").await.context("no default ServiceAccount yet")
-        })
-        .await?;
+        });
+        self.supervisor.keeping_logs(working).await?;
         Ok(self)
     }
 

@@ -51,13 +51,17 @@ impl Node {
             bail!("a node needs root: run the tests as root");
         }
         let supervisor = Supervisor::start("node")?;
-        let holder = namespace::hold(&supervisor, ADDRESS).await?;
+        supervisor.keeping_logs(Box::pin(Self::start_below(&supervisor))).await
+    }
+
+    async fn start_below(supervisor: &Supervisor) -> Result<Self> {
+        let holder = namespace::hold(supervisor, ADDRESS).await?;
         // Images are unpacked while the API server starts.
-        let containerd = containerd::start(&supervisor, holder.name())?;
+        let containerd = containerd::start(supervisor, holder.name())?;
         let place = Place { inside: Some(holder.name().into()), address: ADDRESS, ports: PORTS };
         let control_plane = ControlPlane::start_at(supervisor.clone(), place).await?;
-        containerd::ready(&containerd, &supervisor).await?;
-        let (kubelet, kube_proxy) = kubelet::start(&supervisor, holder.name(), ADDRESS)?;
+        containerd::ready(&containerd, supervisor).await?;
+        let (kubelet, kube_proxy) = kubelet::start(supervisor, holder.name(), ADDRESS)?;
         let control_plane = control_plane.controllers().await?;
         let this = Self { control_plane, holder, containerd, kubelet, kube_proxy };
         this.load(&Image::pause()?)?;

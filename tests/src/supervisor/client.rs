@@ -75,6 +75,15 @@ impl Supervisor {
         }
     }
 
+    /// Does what must succeed for a test to begin at all; if it fails, the logs are kept.
+    pub(crate) async fn keeping_logs<T>(&self, start: impl Future<Output = Result<T>>) -> Result<T> {
+        let outcome = start.await;
+        if outcome.is_err() {
+            run_folder::mark_failed(&self.inner.folder);
+        }
+        outcome
+    }
+
     pub(crate) fn own_cgroup(&self, path: &str) -> Result<()> {
         self.ask(&Request::OwnCgroup(path.into())).map(drop)
     }
@@ -189,11 +198,7 @@ where
             }
         }
     });
-    let outcome = outcome.await.and_then(|end| end.with_context(|| format!("{what}: no longer to be expected")));
-    if let (Err(_), Some(server)) = (&outcome, servers.first()) {
-        run_folder::mark_failed(&server.supervisor.inner.folder);
-    }
-    outcome
+    outcome.await?.with_context(|| format!("{what}: no longer to be expected"))
 }
 
 /// The line of a log that most likely says why its server ended.
