@@ -7,8 +7,12 @@ mod debian;
 mod go;
 mod released;
 
+use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
@@ -99,9 +103,16 @@ fn pinned(go_mod: &'static str, module: &str) -> &'static str {
         .unwrap_or_else(|| panic!("go.mod does not require {module}"))
 }
 
-/// The path of a program, from the first place that has it; builds it when none has.
+/// The path of a program, from the first place that has it; builds it when none has. Searched once per process.
 pub fn find(program: Program) -> Result<PathBuf> {
-    Search::from_environment()?.find(program)
+    static FOUND: Mutex<BTreeMap<Program, PathBuf>> = Mutex::new(BTreeMap::new());
+    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(path) = found.get(&program) {
+        return Ok(path.clone());
+    }
+    let path = Search::from_environment()?.find(program)?;
+    found.insert(program, path.clone());
+    Ok(path)
 }
 
 /// The path of a program that takes long to build. `None`, and a line that says so, when it is not built and `CACHED`
@@ -162,12 +173,26 @@ impl Search {
     /// A program on `PATH` counts only if its version is that of the pin, up to the patch level.
     fn on_path(&self, program: Program) -> Option<PathBuf> {
         self.path.iter().map(|folder| folder.join(program.name())).filter(|file| is_executable(file)).find(|file| {
-            Command::new(file)
-                .args(program.version_args())
-                .output()
-                .is_ok_and(|output| program.accepts(&String::from_utf8_lossy(&output.stdout)))
+            printed(Command::new(file).args(program.version_args())).is_some_and(|text| program.accepts(&text))
         })
     }
+}
+
+/// What a command prints, unless it fails or takes longer than telling a version should.
+fn printed(command: &mut Command) -> Option<String> {
+    let limit = Instant::now() + Duration::from_secs(5);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
+    while child.try_wait().ok()?.is_none() {
+        if Instant::now() > limit {
+            let _ = child.kill();
+            let _ = child.wait();
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let mut text = String::new();
+    child.stdout.take()?.read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
 /// `KUBEBUILDER_ASSETS` is the user's word: it is not searched past, and its versions are theirs to choose.

@@ -50,3 +50,13 @@ fn a_program_on_path_counts_only_with_the_pinned_minor_version() {
     let on_path = script(path.path(), "kubectl", &format!("Client Version: {same_minor}.99"));
     assert_eq!(search.find(Program::Kubectl).unwrap(), on_path);
 }
+
+#[test]
+fn a_program_on_path_that_never_tells_its_version_does_not_hang_the_search() {
+    let (path, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let cached = script(cache.path(), "kubectl", "unused");
+    let hangs = script(path.path(), "kubectl", "unused");
+    fs::write(&hangs, "#!/bin/sh\nexec sleep 1000\n").unwrap();
+    let search = Search { envtest: None, path: vec![path.path().into()], cache: cache.path().into() };
+    assert_eq!(search.find(Program::Kubectl).unwrap(), cached);
+}

@@ -139,3 +139,22 @@ fn architecture() -> &'static str {
         other => other,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_parts_give_equal_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, image: &Image| {
+            let file = folder.path().join(name);
+            image.write(&file).unwrap();
+            fs::read(file).unwrap()
+        };
+        let image = |text| Image::from_binary("x:y", Path::new("/proc/self/exe")).unwrap().file("/etc/motd", text);
+        let first = write("first", &image("hello"));
+        assert_eq!(first, write("second", &image("hello")));
+        assert_ne!(first, write("third", &image("goodbye")));
+    }
+}

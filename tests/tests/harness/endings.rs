@@ -10,7 +10,7 @@ fn is_running(pid: i32) -> bool {
     Path::new(&format!("/proc/{pid}")).exists()
 }
 
-fn run_folder(supervisor: &Supervisor) -> PathBuf {
+pub(super) fn run_folder(supervisor: &Supervisor) -> PathBuf {
     supervisor.data().parent().unwrap().to_owned()
 }
 
@@ -88,7 +88,7 @@ async fn a_killed_runner_takes_its_cluster_with_it() {
 }
 
 /// Processes whose arguments name the folder.
-fn servers_of(folder: &Path) -> Vec<String> {
+pub(super) fn servers_of(folder: &Path) -> Vec<String> {
     let name = folder.to_string_lossy().into_owned();
     std::fs::read_dir("/proc")
         .unwrap()

@@ -1,6 +1,7 @@
 //! Tests of the harness itself.
 
 mod bad_input;
+mod building;
 mod control_plane;
 mod endings;
 mod faults;

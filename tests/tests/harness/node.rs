@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::Deployment;
@@ -10,6 +11,8 @@ use kube::Api;
 use kube::api::PostParams;
 use reeve_tests::{Image, Node, eventually, until};
 use serde_json::json;
+
+use crate::endings::{run_folder, servers_of};
 
 fn get(address: SocketAddr, path: &str) -> std::io::Result<String> {
     let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(5))?;
@@ -54,7 +57,7 @@ fn service() -> Service {
 }
 
 #[tokio::test]
-async fn a_deployment_runs_behind_its_service_and_exec_and_logs_work() {
+async fn a_deployment_runs_behind_its_service_and_nothing_is_left_of_it() {
     let node = Node::start().await.unwrap();
     let image = Image::busybox().unwrap().named("reeve.local/web:tests").file("/www/index.html", "hello from a pod\n");
     node.load(&image).unwrap();
@@ -83,4 +86,23 @@ async fn a_deployment_runs_behind_its_service_and_exec_and_logs_work() {
     let url = format!("http://{cluster_ip}/");
     let from_a_pod = node.kubectl(&["exec", "deploy/web", "--", "wget", "-q", "-O", "-", &url]).await;
     assert_eq!(from_a_pod, "hello from a pod\n");
+
+    let folder = run_folder(node.supervisor());
+    drop(node);
+    assert!(!folder.exists(), "{} is left", folder.display());
+    assert_eq!(servers_of(&folder), Vec::<String>::new());
+    assert_eq!(cgroups_of(&folder), Vec::<PathBuf>::new());
+}
+
+/// Control groups that bear the name of the run.
+fn cgroups_of(folder: &Path) -> Vec<PathBuf> {
+    let name = folder.file_name().unwrap().to_string_lossy().into_owned();
+    let hierarchies = std::fs::read_dir("/sys/fs/cgroup").unwrap().flatten().map(|entry| entry.path());
+    [PathBuf::from("/sys/fs/cgroup")]
+        .into_iter()
+        .chain(hierarchies)
+        .flat_map(|hierarchy| std::fs::read_dir(hierarchy).into_iter().flatten().flatten())
+        .map(|entry| entry.path())
+        .filter(|path| path.to_string_lossy().contains(&name))
+        .collect()
 }
