@@ -12,24 +12,22 @@ help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
-setup: harness ## Find, build or install every server and tool that the tests need
+setup: build ## Find, build or install every server and tool that the tests need
 	$(HARNESS) setup
 
 .PHONY: test
-test: ## Run all tests against real servers; sets the machine up by itself
-	$(CARGO) test --workspace --no-run
+test: build ## Run all tests against real servers; sets the machine up by itself
 	$(HARNESS) setup
 	$(HARNESS) run -- $(CARGO) test --workspace
 
 .PHONY: e2e
-e2e: ## Run tests that need servers which take long to build; CACHED=1 runs with what is built
-	$(CARGO) test --workspace --no-run
+e2e: build ## Run tests that need servers which take long to build; CACHED=1 runs with what is built
 	$(HARNESS) setup
-	CACHED=$(CACHED) $(HARNESS) run -- $(CARGO) test --package reeve-tests --test e2e -- --include-ignored
+	CACHED=$(CACHED) $(HARNESS) run -- $(CARGO) test --workspace --test e2e -- --include-ignored
 
 .PHONY: bench
 bench: setup ## Measure, and print ratios against what is promised, a floor or a peer
-	$(CARGO) bench --profile dev --package reeve-tests --bench start
+	$(CARGO) bench --workspace --profile dev --bench start
 
 .PHONY: shell
 shell: setup ## Open a shell with a fresh cluster, Reeve's kinds installed and kubectl at hand
@@ -42,13 +40,14 @@ lint: ## Check format, lints and docs
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items --quiet
 
 .PHONY: crds
-crds: ## Regenerate crds/yaml from the Rust types
-	$(CARGO) run --quiet --package reeve-crds --bin crdgen crds/yaml
+crds: build ## Regenerate crds/yaml from the Rust types
+	target/debug/crdgen crds/yaml
 
 .PHONY: clean
 clean: ## Remove what was built here (built servers stay in the cache)
 	$(CARGO) clean
 
-.PHONY: harness
-harness:
-	$(CARGO) build --package reeve-tests --bin reeve-harness
+# One build for all targets: a package built alone has other features, and so its dependencies would be built twice.
+.PHONY: build
+build:
+	$(CARGO) test --workspace --no-run --quiet

@@ -35,6 +35,12 @@ use crate::state::State;
     printcolumn(name = "App", type_ = "string", json_path = ".spec.appID"),
     printcolumn(name = "State", type_ = "string", json_path = ".status.state"),
     printcolumn(
+        name = "Reason",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"Ready\")].reason",
+        description = "Why the state is what it is, in one word"
+    ),
+    printcolumn(
         name = "Pods",
         type_ = "string",
         json_path = ".status.pods.summary",

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::duration::{self, Duration};
 use crate::reference::SecretRef;
-use crate::schema::{LABEL, PATH, closed_set, label_rule, rule};
+use crate::schema::{LABEL, PATH, closed_set, label_rule, relative_path, rule};
 
 pub mod status;
 
@@ -103,10 +103,7 @@ pub struct GitSourceSpec {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(
         length(max = PATH),
-        extend("x-kubernetes-validations" = [rule(
-            "!self.startsWith('/') && !self.matches('(^|/)[.][.]?(/|$)')",
-            "write a path relative to the root of the repository without . or .., such as clusters/eu",
-        )])
+        extend("x-kubernetes-validations" = [relative_path()])
     )]
     pub path: String,
     /// How often to look for a new commit. Pushes are seen at once when spec.webhook is set.
@@ -169,14 +166,14 @@ pub struct GitRef {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 255), extend("x-kubernetes-validations" = [short_name()]))]
     pub tag: Option<String>,
-    /// Follow the highest tag in a range of versions, such as 1.x or >=1.2.0 <2.0.0. Pre-releases only count if the
+    /// Follow the highest tag in a range of versions, such as 1.x or ">=1.2.0 <2.0.0", in quotes. Pre-releases only count if the
     /// range names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(
         length(min = 1, max = 128),
         extend("x-kubernetes-validations" = [rule(
             "self.matches('^[<>=!~^ ]*[vV]?[0-9xX*][0-9A-Za-z.*<>=!~^|, +-]*$')",
-            "write a range of versions, such as 1.x, ~1.4 or >=1.2.0 <2.0.0",
+            "write a range of versions, such as 1.x, ~1.4 or \">=1.2.0 <2.0.0\", in quotes",
         )])
     )]
     pub semver: Option<String>,

@@ -43,7 +43,6 @@ use plugin::Plugin;
         json_path = ".status.nodes.summary",
         description = "Nodes on which this revision is live, of those selected"
     ),
-    printcolumn(name = "Plugins", type_ = "string", json_path = ".spec.plugins[*].name"),
     printcolumn(name = "Order", type_ = "integer", json_path = ".spec.order"),
     printcolumn(
         name = "Canary",
@@ -52,7 +51,6 @@ use plugin::Plugin;
         description = "Percent of pods that get the hooks"
     ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
-    printcolumn(name = "Modes", type_ = "string", json_path = ".spec.plugins[*].mode", priority = 1),
     printcolumn(name = "Suspended", type_ = "boolean", json_path = ".spec.suspend", priority = 1),
     printcolumn(
         name = "Message",
@@ -63,7 +61,11 @@ use plugin::Plugin;
 )]
 #[serde(rename_all = "camelCase")]
 pub struct NodeHookSpec {
-    /// Nodes that get the hooks. {} means every node, and must be written.
+    /// Nodes that get the hooks, by their labels. Every node has kubernetes.io/os: linux or windows.
+    #[schemars(extend("x-kubernetes-validations" = [rule(
+        "(has(self.matchLabels) && self.matchLabels.size() > 0) || (has(self.matchExpressions) && self.matchExpressions.size() > 0)",
+        "write matchLabels or matchExpressions below nodeSelector, such as matchLabels: {pool: batch}; for every node matchLabels: {kubernetes.io/os: linux}",
+    )]))]
     pub node_selector: Selector,
     /// Place among all NodeHooks: lower numbers are asked first, equal ones by name.
     #[serde(default = "default_order")]

@@ -14,7 +14,7 @@ use crate::duration::{self, Duration};
 use crate::open::Open;
 use crate::outcome::{Drift, Failure, HistoryEntry, Rendered};
 use crate::reference::LocalRef;
-use crate::schema::{LABEL, MESSAGE, OBJECT_NAME, PATH, VERSION, WORD, immutable, label_rule, rule};
+use crate::schema::{LABEL, MESSAGE, OBJECT_NAME, PATH, VERSION, WORD, immutable, label_rule, relative_path, rule};
 use crate::state::State;
 
 pub mod policy;
@@ -93,7 +93,7 @@ pub struct RuntimeSpec {
     pub source_ref: Option<LocalRef>,
     /// File of the repository that describes this runtime, such as runtimes/eu/prod-1.yaml.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = PATH))]
+    #[schemars(length(max = PATH), extend("x-kubernetes-validations" = [relative_path()]))]
     pub file: Option<String>,
     /// Where the runtime is and as whom objects are applied there.
     #[serde(default)]
@@ -153,13 +153,13 @@ pub struct RuntimeSpec {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Capabilities {
-    /// Version of Kubernetes, such as 1.35 or v1.35.4.
+    /// Version of Kubernetes, such as v1.35.4 or "1.35", in quotes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(
         length(max = 32),
         extend("x-kubernetes-validations" = [rule(
             "self.matches('^v?[0-9]+[.][0-9]+([.][0-9]+)?([-+][0-9A-Za-z.+-]*)?$')",
-            "write a version of Kubernetes, such as 1.35 or v1.35.4",
+            "write a version of Kubernetes, such as v1.35.4 or \"1.35\", in quotes",
         )])
     )]
     pub kubernetes_version: Option<String>,

@@ -15,7 +15,8 @@ use crate::open::Open;
 use crate::outcome::{Drift, Failure, HistoryEntry, Outcome, Rendered};
 use crate::reference::ObjectRef;
 use crate::schema::{
-    DIGEST, LABEL, MESSAGE, OBJECT_NAME, PATH, REVISION, VERSION, WORD, closed_set, immutable, label_rule, rule,
+    DIGEST, LABEL, MESSAGE, OBJECT_NAME, PATH, REVISION, VERSION, WORD, closed_set, immutable, label_rule,
+    namespace_rule, rule,
 };
 use crate::state::State;
 
@@ -116,7 +117,7 @@ pub struct RuntimeComponentSpec {
     pub channel: Option<String>,
     /// Namespace of objects that name none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = LABEL))]
+    #[schemars(length(min = 1, max = LABEL), extend("x-kubernetes-validations" = [namespace_rule()]))]
     pub namespace: Option<String>,
     /// Revision that this spec comes from, such as main@4f1c2aa90b3d.
     #[serde(default, skip_serializing_if = "Option::is_none")]

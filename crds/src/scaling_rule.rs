@@ -59,7 +59,6 @@ use traffic::{Answer, Hold, Traffic};
         description = "How long the last one took"
     ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
-    printcolumn(name = "Services", type_ = "string", json_path = ".spec.services[*].name", priority = 1),
     printcolumn(name = "Target", type_ = "string", json_path = ".status.target.name", priority = 1),
     printcolumn(name = "Wake", type_ = "integer", json_path = ".spec.replicas.wake", priority = 1),
     printcolumn(name = "Max", type_ = "integer", json_path = ".spec.replicas.max", priority = 1),
@@ -157,7 +156,7 @@ pub struct ServiceRef {
     /// Name of the Service, in the namespace of this object.
     #[schemars(length(min = 1, max = LABEL))]
     pub name: String,
-    /// Names or numbers of the ports that count, such as http or 8080. Empty means all of them.
+    /// Names or numbers of the ports that count, such as http or "8080", in quotes. Empty means all of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 16), inner(length(min = 1, max = LABEL)), extend("x-kubernetes-list-type" = "set"))]
     pub ports: Vec<String>,

@@ -35,6 +35,22 @@ pub(crate) fn label_rule() -> Value {
     rule("self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')", LABEL_MESSAGE)
 }
 
+/// The rule for a file or a folder of the fleet repository.
+pub(crate) fn relative_path() -> Value {
+    rule(
+        "!self.startsWith('/') && !self.matches('(^|/)[.][.]?(/|$)')",
+        "write a path relative to the root of the repository without . or .., such as clusters/eu",
+    )
+}
+
+/// The rule for the name of a namespace.
+pub(crate) fn namespace_rule() -> Value {
+    rule(
+        "self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",
+        "write the name of a namespace: lower case letters, digits and dashes, such as shop",
+    )
+}
+
 /// The rule for a field that never changes once it is set; `instead` says how to get what was wanted.
 ///
 /// For an optional field the parent needs a rule of its own: this one is not asked when the field is removed.

@@ -1,7 +1,8 @@
 //! Finds the programs that the harness starts, and makes those that are missing.
 //!
 //! Owns the order of the search (`KUBEBUILDER_ASSETS`, `PATH`, the cache), the builds from the Go module proxy and the
-//! Debian packages. The versions are pinned by `assets/*/go.mod` and nowhere else.
+//! Debian packages. Kubernetes and etcd are pinned by `assets/*/go.mod`, what only `make e2e` needs
+//! by `assets/released.rs`, and nothing is pinned twice.
 
 mod debian;
 mod go;

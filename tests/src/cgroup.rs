@@ -42,3 +42,18 @@ pub(crate) fn create(group: &str) -> Result<()> {
     }
     Ok(())
 }
+
+/// Removes the group in every hierarchy, deepest first. A group is a folder whose files cannot be deleted.
+pub(crate) fn remove(group: &str) {
+    fn remove_folder(folder: &Path) {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                remove_folder(&entry.path());
+            }
+        }
+        let _ = fs::remove_dir(folder);
+    }
+    for hierarchy in hierarchies() {
+        remove_folder(&hierarchy.join(group));
+    }
+}

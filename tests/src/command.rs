@@ -81,6 +81,7 @@ fn run(command: &[String]) -> Result<ExitCode> {
         .args(arguments)
         // `kubectl` means this cluster, never the one that the user is logged in to.
         .env("KUBECONFIG", cluster.kubeconfig())
+        .env("KUBECACHEDIR", cluster.kubeconfig().with_extension("cache"))
         .env("PATH", std::env::join_paths(path).context("cannot put kubectl on PATH")?)
         .env(cluster::VARIABLE, &description)
         .env(harness_binary::VARIABLE, std::env::current_exe().context("cannot find our own program")?)

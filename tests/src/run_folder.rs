@@ -8,8 +8,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
+use crate::cgroup;
+
 /// Logs of failed runs stay this long.
 const KEPT_FOR: Duration = Duration::from_hours(24);
+/// A supervisor locks its folder long before.
+const TAKEN_WITHIN: Duration = Duration::from_mins(1);
 const LOCK: &str = "lock";
 const FAILED: &str = "failed";
 
@@ -65,21 +69,25 @@ impl RunFolder {
     }
 }
 
+fn is_older(path: &Path, age: Duration) -> bool {
+    let modified = path.metadata().and_then(|meta| meta.modified());
+    modified.is_ok_and(|time| time.elapsed().is_ok_and(|elapsed| elapsed > age))
+}
+
 /// Removes what dead runs left. Best effort: another run may be sweeping too.
 fn sweep(base: &Path) {
     for folder in fs::read_dir(base).into_iter().flatten().flatten().map(|entry| entry.path()) {
-        let is_old = folder
-            .metadata()
-            .and_then(|meta| meta.modified())
-            .is_ok_and(|time| time.elapsed().is_ok_and(|age| age > KEPT_FOR));
+        let is_old = is_older(&folder, KEPT_FOR);
         let is_finished = match File::open(folder.join(LOCK)) {
+            // A lock that is just made may not be taken yet.
+            Ok(_) if !is_older(&folder.join(LOCK), TAKEN_WITHIN) => false,
             Ok(lock) => lock.try_lock().is_ok() && (is_old || folder.join("data").exists()),
             // Without a lock it is just being made, or was never used.
             Err(_) => is_old,
         };
         if is_finished {
             if let Some(name) = folder.file_name().and_then(|name| name.to_str()) {
-                crate::supervisor::remove_cgroup(&crate::cgroup::name_of_run(name));
+                cgroup::remove(&cgroup::name_of_run(name));
             }
             let _ = fs::remove_dir_all(&folder);
         }

@@ -11,4 +11,4 @@ mod serve;
 pub(crate) use client::while_running;
 pub use client::{Process, Supervisor};
 pub use protocol::Server;
-pub(crate) use serve::{remove_cgroup, serve};
+pub(crate) use serve::serve;

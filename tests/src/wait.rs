@@ -50,23 +50,23 @@ pub async fn until<K>(api: &Api<K>, name: &str, what: &str, mut is_met: impl FnM
 where
     K: Resource + Clone + Debug + DeserializeOwned + Send + 'static,
 {
-    let mut last: Option<K> = None;
+    let mut last = "nothing".to_owned();
     let wait = async {
         let config = watcher::Config::default().fields(&format!("metadata.name={name}"));
         let mut objects = watcher(api.clone(), config).default_backoff().applied_objects().boxed();
-        // The watcher mends its own errors; only the object matters here.
+        // The watcher mends its own errors.
         while let Some(event) = objects.next().await {
-            let Ok(object) = event else { continue };
-            if is_met(&object) {
-                return Some(object);
+            match event {
+                Ok(object) if is_met(&object) => return Some(object),
+                Ok(object) => last = format!("{object:#?}"),
+                Err(error) => last = format!("{:#}", anyhow::Error::from(error)),
             }
-            last = Some(object);
         }
         None
     };
     let found = tokio::time::timeout(PATIENCE, wait).await.ok().flatten();
     found
-        .with_context(|| format!("{what}: not within {} s; last seen of {name}: {last:#?}", PATIENCE.as_secs()))
+        .with_context(|| format!("{what}: not within {} s; last seen of {name}: {last}", PATIENCE.as_secs()))
         .unwrap_or_else(|error| panic!("{error:#}"))
 }
 

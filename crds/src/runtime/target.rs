@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::schema::{LABEL, OBJECT_NAME, closed_set, rule};
+use crate::schema::{LABEL, OBJECT_NAME, closed_set, namespace_rule, rule};
 
 /// Where the runtime is and as whom objects are applied there.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -19,7 +19,7 @@ use crate::schema::{LABEL, OBJECT_NAME, closed_set, rule};
     ),
     rule(
         "!has(self.namespaces) || self.namespaces.size() == 0 || self.namespace in self.namespaces",
-        "write one of namespaces as namespace: objects that name none could go nowhere",
+        "set target.namespace to one of target.namespaces: objects that name no namespace go there",
     ),
 ]))]
 pub struct Target {
@@ -34,10 +34,7 @@ pub struct Target {
     /// Namespace of objects that name none.
     #[schemars(
         length(min = 1, max = LABEL),
-        extend("x-kubernetes-validations" = [rule(
-            "self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",
-            "write the name of a namespace: lower case letters, digits and dashes, such as shop",
-        )])
+        extend("x-kubernetes-validations" = [namespace_rule()])
     )]
     pub namespace: String,
     /// The only namespaces that objects of this runtime may be in: makes it a tenant. Empty means all, and

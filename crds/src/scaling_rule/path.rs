@@ -102,7 +102,7 @@ pub struct PrometheusQuery {
         length(max = 32),
         extend("x-kubernetes-validations" = [rule(
             "self.matches('^[0-9]+([.][0-9]+)?$')",
-            "write a decimal number, such as 1 or 0.5",
+            "write a decimal number in quotes, such as \"1\" or \"0.5\"",
         )])
     )]
     pub threshold: String,

@@ -190,8 +190,8 @@ fn headers(_: &mut SchemaGenerator) -> Schema {
         "maxProperties": 16,
         "additionalProperties": { "type": "string", "maxLength": 1024 },
         "x-kubernetes-validations": [rule(
-            "self.all(name, name.matches('^[A-Za-z0-9!#$%&*+.^_|~-]+$'))",
-            "write names of headers without spaces or colons, such as Content-Type",
+            "self.all(name, name.size() <= 128 && name.matches('^[A-Za-z0-9!#$%&*+.^_|~-]+$'))",
+            "write names of headers of at most 128 characters without spaces or colons, such as Content-Type",
         )]
     })
 }

@@ -141,7 +141,7 @@ fn ref_cases() -> Vec<Case> {
         case(
             "a range of versions has numbers",
             "spec.ref.semver",
-            "write a range of versions, such as 1.x, ~1.4 or >=1.2.0 <2.0.0",
+            "write a range of versions, such as 1.x, ~1.4 or \">=1.2.0 <2.0.0\", in quotes",
         )
         .refuses(json!({ "ref": { "semver": "latest" } }))
         .accepts(json!({ "ref": { "semver": "^1.4 || ~2.0.0-rc.1" } })),

@@ -47,7 +47,7 @@ async fn two_writers_of_one_list_keep_their_own_items() {
     let spec = |plugin: &str| {
         let endpoint = format!("/run/{plugin}.sock");
         let plugin = json!({ "name": plugin, "endpoint": endpoint, "hooks": [{ "type": "PreCreateContainer" }] });
-        json!({ "nodeSelector": {}, "plugins": [plugin] })
+        json!({ "nodeSelector": { "matchLabels": { "pool": "batch" } }, "plugins": [plugin] })
     };
     apply(&api, &name, "base", &hook.object(&name, &spec("koordlet"))).await;
     let both = apply(&api, &name, "tenant", &hook.object(&name, &spec("audit"))).await;

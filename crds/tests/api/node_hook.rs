@@ -53,7 +53,7 @@ fn spec() -> Value {
 fn least() -> Value {
     let plugin =
         json!({ "name": "koordlet", "endpoint": "/run/koordlet.sock", "hooks": [{ "type": "PreStartContainer" }] });
-    json!({ "nodeSelector": {}, "plugins": [plugin] })
+    json!({ "nodeSelector": { "matchLabels": { "kubernetes.io/os": "linux" } }, "plugins": [plugin] })
 }
 
 fn status() -> Value {
@@ -73,7 +73,14 @@ fn with(changes: &Value) -> Value {
 }
 
 fn cases() -> Vec<Case> {
-    [plugin_cases(), hook_cases(), selector_cases()].concat()
+    let everywhere = case(
+        "hooks do not get everywhere by leaving something out",
+        "spec.nodeSelector",
+        "write matchLabels or matchExpressions below nodeSelector, such as matchLabels: {pool: batch}; for every node matchLabels: {kubernetes.io/os: linux}",
+    )
+    .refuses(json!({ "nodeSelector": { "matchLabels": null, "matchExpressions": null } }))
+    .accepts(json!({ "nodeSelector": { "matchLabels": { "kubernetes.io/os": "linux" }, "matchExpressions": null } }));
+    [vec![everywhere], plugin_cases(), hook_cases(), selector_cases()].concat()
 }
 
 fn plugin_cases() -> Vec<Case> {

@@ -167,10 +167,17 @@ fn cases() -> Vec<Case> {
         case(
             "a tenant's own namespace is one of its namespaces",
             "spec.target",
-            "write one of namespaces as namespace: objects that name none could go nowhere",
+            "set target.namespace to one of target.namespaces: objects that name no namespace go there",
         )
         .refuses(json!({ "target": { "namespace": "default" } }))
         .accepts(json!({ "target": { "namespace": "payments" } })),
+        case(
+            "the file of a runtime is in the repository",
+            "spec.file",
+            "write a path relative to the root of the repository without . or .., such as clusters/eu",
+        )
+        .refuses(json!({ "file": "../secrets.yaml" }))
+        .accepts(json!({ "file": "runtimes/prod.yaml" })),
         case(
             "a namespace has the name of one",
             "spec.target.namespace",
@@ -182,7 +189,7 @@ fn cases() -> Vec<Case> {
         case(
             "a version of Kubernetes is a version",
             "spec.capabilities.kubernetesVersion",
-            "write a version of Kubernetes, such as 1.35 or v1.35.4",
+            "write a version of Kubernetes, such as v1.35.4 or \"1.35\", in quotes",
         )
         .refuses(json!({ "capabilities": { "kubernetesVersion": "latest" } }))
         .accepts(json!({ "capabilities": { "kubernetesVersion": "1.35" } })),

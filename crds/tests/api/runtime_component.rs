@@ -92,6 +92,13 @@ fn cases() -> Vec<Case> {
         .refuses_change(json!({ "target": null }))
         .accepts(json!({ "suspend": true })),
         case(
+            "a namespace has the name of one",
+            "spec.namespace",
+            "write the name of a namespace: lower case letters, digits and dashes, such as shop",
+        )
+        .refuses(json!({ "namespace": "The Shop" }))
+        .accepts(json!({ "namespace": "the-shop" })),
+        case(
             "a component does not wait for itself",
             "spec",
             "remove the component's own name from spec.dependsOn: a component cannot wait for itself",

@@ -186,7 +186,7 @@ fn replica_cases() -> Vec<Case> {
 
 fn answer_cases() -> Vec<Case> {
     let absolute = "write a path that starts with /, such as /healthz";
-    let header = "write names of headers without spaces or colons, such as Content-Type";
+    let header = "write names of headers of at most 128 characters without spaces or colons, such as Content-Type";
     let answer = |fields: Value| json!({ "answers": [super::case::merged(json!({ "name": "probe" }), &fields)] });
     vec![
         case(
@@ -260,7 +260,7 @@ fn path_cases() -> Vec<Case> {
         case(
             "a threshold is a number",
             "spec.idleness.prometheus.threshold",
-            "write a decimal number, such as 1 or 0.5",
+            "write a decimal number in quotes, such as \"1\" or \"0.5\"",
         )
         .refuses(json!({ "idleness": { "prometheus": { "threshold": "few" } } }))
         .accepts(json!({ "idleness": { "prometheus": { "threshold": "3" } } })),

@@ -55,9 +55,12 @@ fn next_suspect(text: &str) -> Option<(&str, Suspect, &str)> {
 }
 
 fn find_bearer(text: &str) -> Option<usize> {
-    const MARK: &[u8] = b"bearer ";
-    let at = text.as_bytes().windows(MARK.len()).position(|window| window.eq_ignore_ascii_case(MARK))?;
-    Some(at + MARK.len())
+    const MARKS: [&[u8]; 2] = [b"bearer ", b"authorization: basic "];
+    let after = |mark: &[u8]| {
+        let at = text.as_bytes().windows(mark.len()).position(|window| window.eq_ignore_ascii_case(mark))?;
+        Some(at + mark.len())
+    };
+    MARKS.into_iter().filter_map(after).min()
 }
 
 fn url_end(text: &str) -> usize {

@@ -18,8 +18,6 @@ pub enum Released {
 }
 
 impl Released {
-    pub const ALL: [Released; 1] = [Released::CoreDns];
-
     pub fn name(self) -> &'static str {
         match self {
             Released::CoreDns => "coredns",

@@ -1,7 +1,7 @@
 //! The supervising process: one thread that starts, reaps and ends; another that only reads requests.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufRead, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
@@ -15,9 +15,10 @@ use rustix::process::{Pid, Signal};
 
 use super::family;
 use super::protocol::{Reply, Request, Server};
+use crate::cgroup;
 use crate::run_folder::RunFolder;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const END_LIMIT: Duration = Duration::from_secs(20);
 
 /// Serves requests from standard input until it closes; then ends and removes all that came of them.
 pub(crate) fn serve(folder: &Path) -> Result<()> {
@@ -48,9 +49,9 @@ pub(crate) fn serve(folder: &Path) -> Result<()> {
             Err(RecvTimeoutError::Disconnected) => break,
         }
     }
-    let ended = family::end(PATIENCE);
-    for cgroup in &house.cgroups {
-        remove_cgroup(cgroup);
+    let ended = family::end(END_LIMIT);
+    for group in &house.cgroups {
+        cgroup::remove(group);
     }
     folder.remove()?;
     if !ended {
@@ -155,7 +156,7 @@ impl House {
     fn kill(&mut self, name: &str) -> Result<Reply> {
         let pid = self.pid(name)?;
         rustix::process::kill_process(pid, Signal::KILL).context("cannot kill")?;
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + END_LIMIT;
         while let Some(Standing::Running(_)) = self.servers.get(name) {
             if Instant::now() > deadline {
                 bail!("{name} does not die");
@@ -171,19 +172,4 @@ fn listener() -> Result<(OwnedFd, SocketAddr)> {
     let listener = TcpListener::bind("127.0.0.1:0").context("cannot listen on loopback")?;
     let address = listener.local_addr().context("cannot read the port")?;
     Ok((listener.into(), address))
-}
-
-/// Removes the group in every hierarchy, deepest first. A group is a folder whose files cannot be deleted.
-pub(crate) fn remove_cgroup(group: &str) {
-    fn remove(folder: &Path) {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                remove(&entry.path());
-            }
-        }
-        let _ = fs::remove_dir(folder);
-    }
-    for hierarchy in crate::cgroup::hierarchies() {
-        remove(&hierarchy.join(group));
-    }
 }

@@ -3,8 +3,9 @@
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
-use reeve_tests::{ControlPlane, Server, Supervisor, eventually};
+use reeve_tests::{ControlPlane, PATIENCE, Server, Supervisor, eventually};
 
 fn is_running(pid: i32) -> bool {
     Path::new(&format!("/proc/{pid}")).exists()
@@ -19,13 +20,15 @@ fn server_with_a_child(supervisor: &Supervisor) -> i32 {
     let note = supervisor.data().join("child");
     let script = format!("setsid sleep 1000 & echo $! > {}; wait", note.display());
     supervisor.spawn(Server::new("parent", "/bin/sh").args(["-c", &script])).unwrap();
-    loop {
+    let limit = Instant::now() + PATIENCE;
+    while Instant::now() < limit {
         let text = std::fs::read_to_string(&note).unwrap_or_default();
         if let Ok(pid) = text.trim().parse() {
             return pid;
         }
         std::thread::yield_now();
     }
+    panic!("the server did not start its child");
 }
 
 #[tokio::test]

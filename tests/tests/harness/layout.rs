@@ -48,14 +48,19 @@ fn a_room_knows_only_the_rooms_it_may_know() {
 }
 
 #[test]
-fn the_renderer_stays_pure() {
-    let forbidden = ["tokio", "kube", "hyper", "reqwest", "git2", "rand"];
-    let metadata = metadata();
-    let renderer =
-        metadata["packages"].as_array().unwrap().iter().find(|room| room["name"] == "reeve-renderer").unwrap();
-    for dependency in renderer["dependencies"].as_array().unwrap().iter().filter(|one| one["kind"].is_null()) {
-        let name = dependency["name"].as_str().unwrap();
-        assert!(!forbidden.contains(&name), "the renderer must not depend on {name}");
+fn the_renderer_cannot_reach_a_network_a_cluster_or_a_runtime() {
+    let output = Command::new(env!("CARGO"))
+        .args(["tree", "--package", "reeve-renderer", "--edges", "normal", "--prefix", "none", "--offline"])
+        .current_dir(workspace())
+        .output()
+        .unwrap();
+    let tree = String::from_utf8(output.stdout).unwrap();
+    assert!(tree.starts_with("reeve-renderer "), "cargo tree does not answer: {tree}");
+    for forbidden in ["tokio", "kube", "hyper", "reqwest", "git2", "rand", "mio", "socket2"] {
+        assert!(
+            !tree.lines().any(|line| line.split(' ').next() == Some(forbidden)),
+            "{forbidden} is below the renderer"
+        );
     }
 }
 
@@ -86,15 +91,21 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
 /// Roots are found by cargo; every other file is named by its parent: `foo.rs` for `foo/bar.rs`, or a root beside it.
 fn is_reached(file: &Path) -> bool {
     let (folder, stem) = (file.parent().unwrap(), file.file_stem().unwrap().to_str().unwrap());
-    let parts: Vec<_> = file.components().map(|part| part.as_os_str().to_str().unwrap()).collect();
-    let place = parts[parts.len() - 2];
-    if ["lib", "main", "build"].contains(&stem) || ["tests", "benches", "examples", "bin"].contains(&place) {
-        return true;
-    }
-    [folder.with_extension("rs"), folder.join("lib.rs"), folder.join("main.rs")]
-        .iter()
-        .filter_map(|parent| fs::read_to_string(parent).ok())
-        .any(|text| text.lines().any(|line| declares(line, stem)))
+    let is_package = |folder: &Path| folder.join("Cargo.toml").exists();
+    let place = folder.file_name().unwrap().to_str().unwrap();
+    let above = folder.parent().unwrap();
+    let is_root = match place {
+        "tests" | "benches" | "examples" => is_package(above),
+        "src" => is_package(above) && ["lib", "main"].contains(&stem),
+        "bin" => above.ends_with("src"),
+        // `tests/<name>/main.rs`
+        _ => stem == "main" && above.ends_with("tests") && above.parent().is_some_and(is_package),
+    };
+    is_root
+        || [folder.with_extension("rs"), folder.join("lib.rs"), folder.join("main.rs")]
+            .iter()
+            .filter_map(|parent| fs::read_to_string(parent).ok())
+            .any(|text| text.lines().any(|line| declares(line, stem)))
 }
 
 fn declares(line: &str, module: &str) -> bool {

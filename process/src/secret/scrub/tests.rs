@@ -25,6 +25,7 @@ fn every_url_and_token_within_a_text_is_replaced() {
     let line = r#"{"a":"https://u:t1@h/x","b":"cannot read 'https://t2@h/y', Authorization: Bearer eyJ.t3-x=="}"#;
     let wanted = r#"{"a":"https://[redacted]@h/x","b":"cannot read 'https://[redacted]@h/y', Authorization: Bearer [redacted]"}"#;
     assert_eq!(scrub(line), wanted);
+    assert_eq!(scrub("authorization: Basic dXNlcjpwdw== sent"), "authorization: Basic [redacted] sent");
     assert_eq!(scrub("\u{1b}[2mhttps://u:t@h\u{1b}[0m é"), "\u{1b}[2mhttps://[redacted]@h\u{1b}[0m é");
 }
 
