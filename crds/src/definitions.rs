@@ -89,9 +89,21 @@ fn tidy(schema: &mut Value) {
     if let Some(values) = object.get_mut("enum").and_then(Value::as_array_mut) {
         values.retain(|value| !value.is_null());
     }
+    bound_integer(object);
     let meanings = take_meanings(object);
     describe(object, meanings.as_deref());
     below(object).for_each(tidy);
+}
+
+/// The API server takes a format for a hint: without a maximum it would admit numbers that no reader can hold.
+fn bound_integer(schema: &mut Map<String, Value>) {
+    let largest = match schema.get("format").and_then(Value::as_str) {
+        Some("int32") => i64::from(i32::MAX),
+        // The largest that JSON's numbers hold exactly.
+        Some("int64") => (1 << 53) - 1,
+        _ => return,
+    };
+    schema.entry("maximum").or_insert(largest.into());
 }
 
 /// The schemas right below one.
