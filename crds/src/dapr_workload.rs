@@ -301,5 +301,5 @@ pub struct Restart {
     /// How long it took until all pods were ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "duration::reported")]
-    pub took: Option<Duration>,
+    pub took: Option<Open<Duration>>,
 }

@@ -86,7 +86,7 @@ pub struct GitSourceSpec {
         length(min = 1, max = 2048),
         extend("x-kubernetes-validations" = [
             rule(
-                "self.matches('^(https?|ssh)://[^ /]+/[^ ]+$') || self.matches('^file:///[^ ]+$')",
+                "self.matches('^(https?|ssh)://[^-[:cntrl:] /][^[:cntrl:] /]*/[^[:cntrl:] ]+$') || self.matches('^file:///[^[:cntrl:] ]+$')",
                 "write a URL that starts with https://, http://, ssh:// or file:///, such as https://github.com/acme/fleet.git; git@host:path is written ssh://git@host/path",
             ),
             rule(
@@ -197,7 +197,7 @@ pub struct GitRef {
     #[schemars(
         length(max = 255),
         extend("x-kubernetes-validations" = [rule(
-            "self.matches('^refs/[^ ]+$')",
+            "self.matches('^refs/[^[:cntrl:] ~^:?*]+$') && !self.contains('..')",
             "write the full name of the ref, such as refs/heads/main or refs/pull/420/head",
         )])
     )]
@@ -312,7 +312,7 @@ pub enum SourceDeletion {
 
 fn short_name() -> serde_json::Value {
     rule(
-        "self.matches('^[^ ~^:?*]+$') && !self.startsWith('refs/') && !self.contains('..')",
+        "self.matches('^[^-[:cntrl:] ~^:?*][^[:cntrl:] ~^:?*]*$') && !self.startsWith('refs/') && !self.contains('..')",
         "write the short name, such as main or v1.4.2; a full name such as refs/heads/main goes into name",
     )
 }

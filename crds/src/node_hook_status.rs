@@ -213,11 +213,11 @@ pub struct Calls {
     /// Half of the questions took no longer than this.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "duration::reported")]
-    pub p50: Option<Duration>,
+    pub p50: Option<Open<Duration>>,
     /// Ninety-nine in a hundred took no longer than this.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "duration::reported")]
-    pub p99: Option<Duration>,
+    pub p99: Option<Open<Duration>>,
 }
 
 /// A failure of a plugin.

@@ -1,4 +1,4 @@
-//! Enums in statuses, where a newer version of Reeve may have written a word that this one does not know.
+//! Words in statuses (enums, durations) of which a newer version of Reeve may have written one that this does not know.
 
 use std::borrow::Cow;
 

@@ -82,11 +82,11 @@ pub struct HistoryEntry {
     /// How long the writes took, such as 1.2s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "duration::reported")]
-    pub apply_time: Option<Duration>,
+    pub apply_time: Option<Open<Duration>>,
     /// How long it took from the begin until all was healthy, or until it ended otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "duration::reported")]
-    pub total_time: Option<Duration>,
+    pub total_time: Option<Open<Duration>>,
     /// How many objects were created, changed or deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]

@@ -212,8 +212,8 @@ fn from_envtest(folder: &Path, program: Program) -> Result<PathBuf> {
 
 /// `${XDG_CACHE_HOME:-~/.cache}/reeve`
 fn cache_base() -> Result<PathBuf> {
-    let base = match std::env::var_os("XDG_CACHE_HOME").filter(|value| !value.is_empty()) {
-        Some(folder) => PathBuf::from(folder),
+    let base = match std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute()) {
+        Some(folder) => folder,
         None => {
             std::env::home_dir().context("set HOME or XDG_CACHE_HOME: built servers are cached there")?.join(".cache")
         }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use rustix::process::{Pid, Signal};
 
 const ROOT: &str = "/sys/fs/cgroup";
 
@@ -43,9 +44,14 @@ pub(crate) fn create(group: &str) -> Result<()> {
     Ok(())
 }
 
-/// Removes the group in every hierarchy, deepest first. A group is a folder whose files cannot be deleted.
+/// Ends what is left in the group and removes it in every hierarchy, deepest first. A group is a folder whose files cannot be deleted.
 pub(crate) fn remove(group: &str) {
     fn remove_folder(folder: &Path) {
+        // Only a node whose supervisor was killed has left any: its pods.
+        let left = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+        for pid in left.lines().filter_map(|line| line.parse().ok()).filter_map(Pid::from_raw) {
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
+        }
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 remove_folder(&entry.path());

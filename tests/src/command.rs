@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::net::SocketAddr;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -87,8 +88,7 @@ fn run(command: &[String]) -> Result<ExitCode> {
         .env(harness_binary::VARIABLE, std::env::current_exe().context("cannot find our own program")?)
         .status()
         .with_context(|| format!("cannot start {program}"))?;
-    Ok(match status.code() {
-        Some(0) => ExitCode::SUCCESS,
-        code => ExitCode::from(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)),
-    })
+    // As a shell says it: 128 and the signal.
+    let code = status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1);
+    Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
 }

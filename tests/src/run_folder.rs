@@ -1,8 +1,9 @@
-//! The folder of one run: `data/` and `logs/` below `${TMPDIR:-/tmp}/reeve-tests/`, locked while its supervisor lives.
+//! The folder of one run: `data/` and `logs/` below `${TMPDIR:-/tmp}/reeve-tests-<uid>/`, locked while its supervisor lives.
 //!
 //! Runs whose supervisor was killed leave their folder behind; the next run that starts sweeps them away.
 
 use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ const LOCK: &str = "lock";
 const FAILED: &str = "failed";
 
 pub(crate) fn base() -> PathBuf {
-    std::env::temp_dir().join("reeve-tests")
+    std::env::temp_dir().join(format!("reeve-tests-{}", rustix::process::geteuid().as_raw()))
 }
 
 /// A new folder, for a supervisor to own.
@@ -31,6 +32,8 @@ pub(crate) fn create(name: &str) -> Result<PathBuf> {
     let folder = tempfile::Builder::new()
         .prefix(&format!("{name}-"))
         .rand_bytes(6)
+        // It holds the keys of a cluster.
+        .permissions(fs::Permissions::from_mode(0o700))
         .tempdir_in(&base)
         .with_context(|| format!("cannot create a folder in {}", base.display()))?
         .keep();

@@ -118,27 +118,27 @@ pub struct ColdStart {
     /// Until the new number of replicas was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "duration::reported")]
-    pub scaled: Option<Duration>,
+    pub scaled: Option<Open<Duration>>,
     /// Until a pod had a node.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "duration::reported")]
-    pub scheduled: Option<Duration>,
+    pub scheduled: Option<Open<Duration>>,
     /// Until its image was there.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "duration::reported")]
-    pub pulled: Option<Duration>,
+    pub pulled: Option<Open<Duration>>,
     /// Until its container ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "duration::reported")]
-    pub started: Option<Duration>,
+    pub started: Option<Open<Duration>>,
     /// Until it was ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "duration::reported")]
-    pub ready: Option<Duration>,
+    pub ready: Option<Open<Duration>>,
     /// Until the first request had its first byte.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "duration::reported")]
-    pub total: Option<Duration>,
+    pub total: Option<Open<Duration>>,
 }
 
 /// What came of a rule.
@@ -154,7 +154,7 @@ pub struct Totals {
     /// How long it slept, such as 14h10m.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "duration::reported")]
-    pub asleep: Option<Duration>,
+    pub asleep: Option<Open<Duration>>,
     /// How many requests were refused: too many waiting, waited too long, or as the rule says.
     #[schemars(range(min = 0))]
     pub refused: i64,

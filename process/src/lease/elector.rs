@@ -9,6 +9,9 @@ use super::LeaseConfig;
 use super::record::{self, Version};
 use crate::boot_clock::BootTime;
 
+/// How many times our own lease duration we believe another's.
+const LONGEST_FOREIGN: u32 = 4;
+
 /// The moment of a step: `boot` decides, `wall` is only written down for people to read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Now {
@@ -168,7 +171,8 @@ impl Elector {
         {
             return if now.boot >= seen.expires() { Action::Replace(self.taken(lease, now)) } else { Action::Rest };
         }
-        let lasting = record::duration(&lease).unwrap_or(self.lasting());
+        // Of those who share a lease none asks for much more than another: a slip of the pen must not stop all for ever.
+        let lasting = record::duration(&lease).unwrap_or(self.lasting()).min(self.lasting() * LONGEST_FOREIGN);
         self.state = State::Standby { seen: Some(Seen { version, since: now.boot, lasting }) };
         Action::Rest
     }

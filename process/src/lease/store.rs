@@ -38,8 +38,10 @@ impl KubeStore {
 
     fn failed(&self, verb: &'static str, cause: kube::Error) -> StoreError {
         match cause {
-            // 409 says both AlreadyExists and Conflict; 404 of a write says that the Lease was deleted.
-            kube::Error::Api(status) if matches!(status.code, 404 | 409) => StoreError::Changed,
+            // 409 says both AlreadyExists and Conflict.
+            kube::Error::Api(status) if status.code == 409 => StoreError::Changed,
+            // Of a replace it says that the Lease was deleted, of a create that its namespace does not exist.
+            kube::Error::Api(status) if status.code == 404 && verb == "replace" => StoreError::Changed,
             cause => StoreError::Request { verb, lease: self.name.clone(), cause },
         }
     }

@@ -37,14 +37,17 @@ pub(crate) struct Stop {
 impl Stop {
     /// Waits for the first signal or [`Shutdown::begin`], then walks to the end. `asked` is told when the way begins.
     pub(crate) async fn run(mut self, asked: impl FnOnce()) -> Outcome {
-        tokio::select! {
-            () = self.shutdown.asked() => info!("stopping"),
-            signal = next(&mut self.signals) => info!(%signal, "stopping"),
-        }
+        let signal = tokio::select! {
+            () = self.shutdown.asked() => None,
+            signal = next(&mut self.signals) => Some(signal),
+        };
+        // Before the first word: the log may be what is stuck.
         asked();
+        info!(signal = signal.map(|signal| signal.to_string()), "stopping");
         self.shutdown.begin();
         self.health.drain();
-        let deadline = Instant::now() + self.limits.deadline;
+        let now = Instant::now();
+        let deadline = now.checked_add(self.limits.deadline).unwrap_or(now + Duration::from_hours(24));
         tokio::select! {
             biased;
             () = walk(&self.shutdown, self.limits.drain_delay) => {

@@ -148,3 +148,17 @@ async fn a_holder_that_ends_in_order_hands_the_lease_over_at_once_and_after_its_
     assert_eq!(spec.lease_transitions, Some(1));
     assert!(spec.acquire_time.is_some() && spec.holder_identity.is_some());
 }
+
+#[tokio::test]
+async fn a_lease_that_cannot_be_created_is_told_and_not_passed_over() {
+    let mut arena = Arena::new().await;
+    arena.namespace = "a-namespace-that-does-not-exist".to_owned();
+    let first = arena.start("first", &SHORT);
+    let told = |line: &serde_json::Value| {
+        line["message"].as_str().is_some_and(|text| text.contains("cannot create the lease"))
+    };
+    eventually("it says why it does not lead", || async {
+        if first.log().iter().any(told) { Ok(()) } else { Err(format!("{:?}", first.log())) }
+    })
+    .await;
+}

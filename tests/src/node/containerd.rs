@@ -13,6 +13,9 @@ use crate::supervisor::{Process, Server, Supervisor, while_running};
 
 pub(super) const POD_NETWORK: &str = "10.244.0.0/24";
 
+/// containerd allows 104 bytes for the path of a socket, and appends to ours.
+const LONGEST_FOLDER: usize = 80;
+
 pub(super) fn socket(supervisor: &Supervisor) -> PathBuf {
     supervisor.data().join("containerd.sock")
 }
@@ -23,6 +26,9 @@ pub(super) fn start(supervisor: &Supervisor, inside: &str) -> Result<Process> {
     }
     let plugins = assets::tool(Tool::CniPlugins)?.parent().map(Path::to_owned).context("CNI plugins have no folder")?;
     let data = supervisor.data();
+    if data.as_os_str().len() > LONGEST_FOLDER {
+        bail!("{} is too long for containerd's sockets: set TMPDIR to a shorter path", data.display());
+    }
     fs::create_dir_all(data.join("cni")).context("cannot create the CNI folder")?;
     write(&data.join("cni/10-bridge.conflist"), &network(&data))?;
     let config = data.join("containerd.toml");

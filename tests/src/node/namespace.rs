@@ -10,12 +10,13 @@ use crate::supervisor::{Process, Server, Supervisor, while_running};
 
 /// Runs inside the new namespaces. `$1` is the node's address, `$2` a file to make when all is done.
 ///
-/// Private `/run` and `/var/log` take what containerd, runc, CNI and kubelet write to fixed places. The kernel may lack
+/// Private `/run`, `/var/lib` and `/var/log` take what containerd, runc, CNI and kubelet write to fixed places. The kernel may lack
 /// dummy links, so a bridge carries the address and the default route, which the API server and kubelet insist on.
 const SET_UP: &str = r#"
 set -eu
 mount --make-rshared /
 mount -t tmpfs -o mode=755 tmpfs /run
+mount -t tmpfs -o mode=755 tmpfs /var/lib
 mount -t tmpfs -o mode=755 tmpfs /var/log
 ip link set lo up
 ip link add out0 type bridge

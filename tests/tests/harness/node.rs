@@ -58,6 +58,7 @@ fn service() -> Service {
 
 #[tokio::test]
 async fn a_deployment_runs_behind_its_service_and_nothing_is_left_of_it() {
+    let before = network_files();
     let node = Node::start().await.unwrap();
     let image = Image::busybox().unwrap().named("reeve.local/web:tests").file("/www/index.html", "hello from a pod\n");
     node.load(&image).unwrap();
@@ -92,6 +93,7 @@ async fn a_deployment_runs_behind_its_service_and_nothing_is_left_of_it() {
     assert!(!folder.exists(), "{} is left", folder.display());
     assert_eq!(servers_of(&folder), Vec::<String>::new());
     assert_eq!(cgroups_of(&folder), Vec::<PathBuf>::new());
+    assert_eq!(network_files(), before, "the network plugins left files");
 }
 
 /// Control groups that bear the name of the run.
@@ -105,4 +107,9 @@ fn cgroups_of(folder: &Path) -> Vec<PathBuf> {
         .map(|entry| entry.path())
         .filter(|path| path.to_string_lossy().contains(&name))
         .collect()
+}
+
+/// What network plugins keep in the one place that cannot be configured.
+fn network_files() -> Vec<PathBuf> {
+    std::fs::read_dir("/var/lib/cni/results").into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }

@@ -177,3 +177,13 @@ fn only_our_own_record_is_given_up_and_the_rest_of_it_stays() {
     assert_eq!(released, ours);
     assert_eq!(elector("me").release(held_by("other", 7)), None);
 }
+
+#[test]
+fn a_holder_that_asks_for_years_is_waited_for_a_few_lease_durations() {
+    let mut elector = elector("me");
+    let mut years = held_by("other", 1);
+    years.spec.as_mut().unwrap().lease_duration_seconds = Some(i32::MAX);
+    assert!(matches!(read(&mut elector, Some(years.clone()), 0), Action::Rest));
+    assert!(matches!(read(&mut elector, Some(years.clone()), 59), Action::Rest));
+    replaces_with(&read(&mut elector, Some(years), 60), Some("me"));
+}
