@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal};
@@ -59,7 +60,11 @@ pub(crate) fn remove(group: &str) {
         }
         let _ = fs::remove_dir(folder);
     }
-    for hierarchy in hierarchies() {
-        remove_folder(&hierarchy.join(group));
+    for folder in hierarchies().into_iter().map(|hierarchy| hierarchy.join(group)) {
+        // What was just killed keeps its group for a moment.
+        let limit = Instant::now() + Duration::from_secs(2);
+        while folder.exists() && Instant::now() < limit {
+            remove_folder(&folder);
+        }
     }
 }

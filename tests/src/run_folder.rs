@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use rustix::process::{Pid, Signal};
 
 use crate::cgroup;
 
@@ -72,6 +73,19 @@ impl RunFolder {
     }
 }
 
+/// Kills what a killed supervisor could not: processes that detach themselves, such as containerd's shims. The folder's
+/// name is random, so whoever names it belongs to it.
+fn end_processes_of(folder: &Path) {
+    let name = folder.to_string_lossy().into_owned();
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let command = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let pid = entry.file_name().to_str().and_then(|text| text.parse().ok()).and_then(Pid::from_raw);
+        if let Some(pid) = pid.filter(|_| String::from_utf8_lossy(&command).contains(&name)) {
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
+        }
+    }
+}
+
 fn is_older(path: &Path, age: Duration) -> bool {
     let modified = path.metadata().and_then(|meta| meta.modified());
     modified.is_ok_and(|time| time.elapsed().is_ok_and(|elapsed| elapsed > age))
@@ -89,6 +103,7 @@ fn sweep(base: &Path) {
             Err(_) => is_old,
         };
         if is_finished {
+            end_processes_of(&folder);
             if let Some(name) = folder.file_name().and_then(|name| name.to_str()) {
                 cgroup::remove(&cgroup::name_of_run(name));
             }
