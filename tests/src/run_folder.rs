@@ -73,14 +73,16 @@ impl RunFolder {
     }
 }
 
-/// Kills what a killed supervisor could not: processes that detach themselves, such as containerd's shims. The folder's
-/// name is random, so whoever names it belongs to it.
-fn end_processes_of(folder: &Path) {
+/// Kills what a killed supervisor could not: containerd's shims, which detach themselves. Only those that serve this run:
+/// they name its folder, and a person who reads its logs is not one of them.
+fn end_shims_of(folder: &Path) {
     let name = folder.to_string_lossy().into_owned();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let command = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let command = String::from_utf8_lossy(&command);
+        let is_shim = command.split('\0').next().is_some_and(|program| program.contains("containerd-shim"));
         let pid = entry.file_name().to_str().and_then(|text| text.parse().ok()).and_then(Pid::from_raw);
-        if let Some(pid) = pid.filter(|_| String::from_utf8_lossy(&command).contains(&name)) {
+        if let Some(pid) = pid.filter(|_| is_shim && command.contains(&name)) {
             let _ = rustix::process::kill_process(pid, Signal::KILL);
         }
     }
@@ -103,7 +105,7 @@ fn sweep(base: &Path) {
             Err(_) => is_old,
         };
         if is_finished {
-            end_processes_of(&folder);
+            end_shims_of(&folder);
             if let Some(name) = folder.file_name().and_then(|name| name.to_str()) {
                 cgroup::remove(&cgroup::name_of_run(name));
             }
