@@ -9,3 +9,4 @@ pub mod failure;
 pub mod functions;
 pub mod tree;
 pub mod value;
+pub mod yaml;

@@ -73,10 +73,11 @@ impl TryFrom<serde_json::Value> for Value {
                 Self::list(items.into_iter().map(Self::try_from).collect::<Result<_, _>>()?)?
             }
             serde_json::Value::Object(entries) => Self::dict(
-                entries
-                    .into_iter()
-                    .map(|(key, value)| Ok((Arc::from(key), Self::try_from(value)?)))
-                    .collect::<Result<BTreeMap<_, _>, TooDeep>>()?,
+                entries.into_iter().map(|(key, value)| Ok((Arc::from(key), Self::try_from(value)?))).collect::<Result<
+                    BTreeMap<_, _>,
+                    TooDeep,
+                >>(
+                )?,
             )?,
         })
     }

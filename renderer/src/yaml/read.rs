@@ -1,0 +1,136 @@
+//! From parser events to nodes.
+
+use granit_parser::{Event, Parser, ScanError, Span, Tag};
+
+use super::build::Builder;
+use super::scalar;
+use super::{Content, Dialect, Mark, Node, Options, Problem};
+use crate::value::Value;
+
+/// The documents of a text, with all that is wrong with them. Empty documents are left out. A syntax error ends the
+/// reading: what a parser says after the first is guesswork.
+pub fn documents(text: &str, options: &Options) -> Result<Vec<Node>, Vec<Problem>> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut builder = Builder::new(options.dialect, options.nodes);
+    let mut reading = granit_parser::Options::default();
+    reading.set_emit_comments(false);
+    for event in Parser::new_from_str_with_options(text, reading) {
+        match event {
+            Ok((event, span)) => match take(&mut builder, event, &span, options.dialect) {
+                Ok(()) => {}
+                Err(stop) => {
+                    builder.problems.push(stop);
+                    break;
+                }
+            },
+            Err(error) => {
+                builder.problems.push(syntax(text, &error));
+                break;
+            }
+        }
+    }
+    if builder.problems.is_empty() { Ok(builder.documents) } else { Err(builder.problems) }
+}
+
+fn take(builder: &mut Builder, event: Event<'_>, span: &Span, dialect: Dialect) -> Result<(), Problem> {
+    let mark = mark(span);
+    match event {
+        Event::Scalar(text, style, anchor, tag) => {
+            let plain = style == granit_parser::ScalarStyle::Plain;
+            let value = scalar(builder, &text, plain, tag.as_deref(), mark, dialect);
+            builder.scalar(Node { mark, content: Content::Scalar(value) }, &text, plain, anchor)
+        }
+        Event::SequenceStart(_, anchor, tag) => {
+            collection_tag(builder, tag.as_deref(), "seq", mark);
+            builder.open(mark, false, anchor)
+        }
+        Event::MappingStart(_, anchor, tag) => {
+            collection_tag(builder, tag.as_deref(), "map", mark);
+            builder.open(mark, true, anchor)
+        }
+        Event::SequenceEnd | Event::MappingEnd => builder.close(),
+        Event::Alias(anchor) => builder.alias(anchor, mark),
+        Event::DocumentEnd => {
+            builder.end_document();
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn scalar(builder: &mut Builder, text: &str, plain: bool, tag: Option<&Tag>, mark: Mark, dialect: Dialect) -> Value {
+    let Some(tag) = tag else {
+        if !plain {
+            return Value::from(text);
+        }
+        return scalar::plain(text, dialect).unwrap_or_else(|refused| {
+            let problem = Problem::new("yaml-ambiguous", mark, refused.message).help(refused.help);
+            builder.problems.push(problem);
+            Value::from(text)
+        });
+    };
+    let meant = match core(tag) {
+        Some("str") => return Value::from(text),
+        Some("null") if matches!(text, "" | "~" | "null" | "Null" | "NULL") => return Value::Null,
+        Some("int") => scalar::plain(text, dialect).ok().filter(|value| matches!(value, Value::Int(_))),
+        Some("bool") => scalar::plain(text, dialect).ok().filter(|value| matches!(value, Value::Bool(_))),
+        #[expect(clippy::cast_precision_loss, reason = "the tag asks for a float")]
+        Some("float") => match scalar::plain(text, dialect) {
+            Ok(Value::Int(number)) => Some(Value::Float(number as f64)),
+            Ok(Value::Float(number)) => Some(Value::Float(number)),
+            _ => None,
+        },
+        _ => None,
+    };
+    meant.unwrap_or_else(|| {
+        builder.problems.push(unknown_tag(tag, mark));
+        Value::from(text)
+    })
+}
+
+fn core(tag: &Tag) -> Option<&str> {
+    (tag.handle() == "tag:yaml.org,2002:").then(|| tag.suffix())
+}
+
+fn collection_tag(builder: &mut Builder, tag: Option<&Tag>, wanted: &str, mark: Mark) {
+    if let Some(tag) = tag
+        && core(tag) != Some(wanted)
+    {
+        builder.problems.push(unknown_tag(tag, mark));
+    }
+}
+
+fn unknown_tag(tag: &Tag, mark: Mark) -> Problem {
+    let name = match core(tag) {
+        Some(name) => format!("!!{name}"),
+        None => format!("{}{}", tag.handle(), tag.suffix()),
+    };
+    Problem::new("yaml-tag", mark, format!("the tag `{name}` cannot be used here"))
+        .help("remove the tag; text, numbers, booleans, lists and maps need none")
+}
+
+fn number(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+fn mark(span: &Span) -> Mark {
+    if let Some(tag) = span.tag_start() {
+        return Mark { line: number(tag.line()), column: number(tag.col()) + 1, length: 1 };
+    }
+    let length = if span.end.line() == span.start.line() { span.end.col().saturating_sub(span.start.col()) } else { 1 };
+    Mark { line: number(span.start.line()), column: number(span.start.col()) + 1, length: number(length).max(1) }
+}
+
+fn syntax(text: &str, error: &ScanError) -> Problem {
+    let at = error.marker();
+    let mark = Mark { line: number(at.line()).max(1), column: number(at.col()) + 1, length: 1 };
+    let line = text.lines().nth(at.line().saturating_sub(1)).unwrap_or_default();
+    let indent: &str = &line[..line.len() - line.trim_start().len()];
+    if let Some(tab) = indent.find('\t') {
+        let mark = Mark { column: number(tab) + 1, ..mark };
+        return Problem::new("yaml-syntax", mark, "a tab is used for indentation").help("indent with spaces");
+    }
+    let said = error.to_string();
+    let said = said.split(" at byte ").next().unwrap_or(&said);
+    Problem::new("yaml-syntax", mark, format!("this is not YAML: {said}"))
+}
