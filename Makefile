@@ -9,7 +9,7 @@ HARNESS = target/debug/reeve-harness
 
 .PHONY: help
 help: ## List these targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: build ## Find, build or install every server and tool that the tests need
@@ -28,6 +28,7 @@ e2e: build ## Run tests that need servers which take long to build; CACHED=1 run
 .PHONY: bench
 bench: setup ## Measure, and print ratios against what is promised, a floor or a peer
 	$(CARGO) bench --workspace --profile dev --bench start
+	HELM=$$($(HARNESS) find helm) $(CARGO) bench --package reeve-reconciler --bench render
 
 .PHONY: shell
 shell: setup ## Open a shell with a fresh cluster, Reeve's kinds installed and kubectl at hand
@@ -42,6 +43,17 @@ lint: ## Check format, lints and docs
 .PHONY: crds
 crds: build ## Regenerate crds/yaml from the Rust types
 	target/debug/crdgen crds/yaml
+
+.PHONY: conformance
+conformance: ## Ask Helm again what it makes of the renderer's cases, and write docs/functions.md
+	cd tests/assets/helm && go run . ../../../renderer/tests/conformance > ../../../renderer/tests/conformance/truth.new
+	mv renderer/tests/conformance/truth.new renderer/tests/conformance/truth.json
+	$(CARGO) test --package reeve-renderer --test conformance -- --ignored write_the_reference
+
+SECONDS ?= 60
+.PHONY: fuzz
+fuzz: ## Feed the renderer any bytes, guided by coverage, for SECONDS=60 per target
+	renderer/fuzz/run $(SECONDS)
 
 .PHONY: clean
 clean: ## Remove what was built here (built servers stay in the cache)

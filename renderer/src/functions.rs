@@ -12,6 +12,31 @@ use crate::failure::Failure;
 use crate::value::Value;
 
 mod arguments;
+mod conversions;
+mod cost;
+mod data;
+mod dates;
+mod dicts;
+mod encoding;
+mod go_format;
+mod hashes;
+#[cfg(test)]
+mod hostile;
+mod json;
+mod letters;
+mod lists;
+mod logic;
+mod math;
+mod numbers;
+mod paths;
+pub mod refused;
+mod regexes;
+mod splitting;
+mod strings;
+mod toml;
+mod urls;
+mod versions;
+mod words;
 
 /// A function of the library.
 pub type Function = fn(&Budget, &[Value]) -> Result<Value, Failure>;
@@ -43,7 +68,24 @@ impl Entry {
     }
 }
 
-static TABLES: &[&[Entry]] = &[];
+static TABLES: &[&[Entry]] = &[
+    conversions::TABLE,
+    data::TABLE,
+    dates::TABLE,
+    dicts::TABLE,
+    encoding::TABLE,
+    hashes::TABLE,
+    lists::TABLE,
+    logic::TABLE,
+    math::TABLE,
+    paths::TABLE,
+    regexes::TABLE,
+    splitting::TABLE,
+    strings::TABLE,
+    urls::TABLE,
+    versions::TABLE,
+    words::TABLE,
+];
 
 static INDEX: LazyLock<HashMap<&'static str, &'static Entry>> =
     LazyLock::new(|| TABLES.iter().copied().flatten().map(|entry| (entry.name, entry)).collect());

@@ -3,10 +3,26 @@
 //! Owns the format of the repository, the merge of values and the template language. Pure: it never reads a clock, a
 //! random number, the network, a cluster or a file of its own accord; the tree it renders is handed to it.
 
+pub mod affected;
 pub mod budget;
+pub mod bundle;
+pub mod cache;
 pub mod diagnostic;
+pub mod diff;
+pub mod explain;
 pub mod failure;
+pub mod findings;
+pub mod fleet;
 pub mod functions;
+pub mod names;
+mod number;
+pub mod object;
+pub mod released;
+pub mod render;
+pub mod resolve;
+pub mod schema;
+pub mod suggest;
+pub mod template;
 pub mod tree;
 pub mod value;
 pub mod yaml;

@@ -88,9 +88,19 @@ pub trait Tree: Sync {
     fn read(&self, path: &str) -> Result<Option<Arc<[u8]>>, TreeError>;
 }
 
-/// A path below a folder.
+/// What a name ends in, after its last dot. Case counts: `x.J2` is no template.
+pub fn extension(name: &str) -> Option<&str> {
+    let leaf = name.rsplit('/').next().unwrap_or(name);
+    leaf.rsplit_once('.').map(|(_, extension)| extension)
+}
+
+/// A path below a folder; either part may be empty.
 pub fn join(folder: &str, name: &str) -> String {
-    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+    match (folder.is_empty(), name.is_empty()) {
+        (true, _) => name.to_owned(),
+        (_, true) => folder.to_owned(),
+        (false, false) => format!("{folder}/{name}"),
+    }
 }
 
 /// All files below a folder by their path relative to it, with what is neither file nor folder.

@@ -16,7 +16,7 @@ mod path;
 #[cfg(test)]
 mod tests;
 
-pub use canonical::{Digest, canonical, digest};
+pub use canonical::{Digest, DigestWriter, canonical, digest};
 pub use merge::{merge, without_nulls};
 pub use path::{KeyPath, Step};
 

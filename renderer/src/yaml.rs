@@ -15,8 +15,10 @@ mod read;
 mod scalar;
 #[cfg(test)]
 mod tests;
+pub mod write;
 
 pub use read::documents;
+pub use write::write;
 
 /// A stretch of text: line and column from 1, length in characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

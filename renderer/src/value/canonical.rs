@@ -49,9 +49,47 @@ impl fmt::Debug for Digest {
     }
 }
 
-struct Hashing(Sha256);
+/// Takes in values and bytes, gives their digest, and keeps no more than a buffer of them.
+#[derive(Debug)]
+pub struct DigestWriter(io::BufWriter<Hashed>);
 
-impl Write for Hashing {
+#[derive(Clone, Debug, Default)]
+struct Hashed(Sha256);
+
+impl Default for DigestWriter {
+    fn default() -> Self {
+        // One buffer for all values that it takes in.
+        Self(io::BufWriter::with_capacity(4096, Hashed::default()))
+    }
+}
+
+impl DigestWriter {
+    /// Takes in the canonical form of a value.
+    pub fn value(&mut self, value: &Value) {
+        // Our own data into a hash has nothing to fail at.
+        let written = serde_json::to_writer(&mut self.0, value);
+        debug_assert!(written.is_ok(), "hashing cannot fail");
+    }
+
+    /// The digest of all that was taken in.
+    pub fn finish(mut self) -> Digest {
+        let flushed = self.0.flush();
+        debug_assert!(flushed.is_ok(), "hashing cannot fail");
+        Digest(self.0.get_ref().0.clone().finalize().into())
+    }
+}
+
+impl Write for DigestWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Write for Hashed {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.update(bytes);
         Ok(bytes.len())
@@ -70,8 +108,7 @@ pub fn canonical(value: &Value) -> Vec<u8> {
 
 /// The digest of a value's canonical form, without holding the form.
 pub fn digest(value: &Value) -> Digest {
-    let mut hashing = io::BufWriter::with_capacity(4096, Hashing(Sha256::new()));
-    let written = serde_json::to_writer(&mut hashing, value).map_err(io::Error::from).and_then(|()| hashing.flush());
-    debug_assert!(written.is_ok(), "hashing cannot fail");
-    Digest(hashing.get_ref().0.clone().finalize().into())
+    let mut writer = DigestWriter::default();
+    writer.value(value);
+    writer.finish()
 }

@@ -38,7 +38,7 @@ fn nesting_ends_at_the_limit() {
 
 #[test]
 fn paths_are_written_and_read_alike() {
-    for text in ["image.tag", "ports[0].name", "annotations.\"a.b/c\"", "[1][2]", ""] {
+    for text in ["image.tag", "ports[0].name", "annotations.\"a.b/c\"", "[1][2]", "containers[name=web].image", ""] {
         assert_eq!(text.parse::<KeyPath>().expect(text).to_string(), text);
     }
     for text in ["a..b", "a.", "a[x]", "a[0]b", "\"a"] {

@@ -70,7 +70,11 @@ impl Builder {
             if plain && text == "<<" {
                 *key = Some(Key::Merge);
             } else {
-                *key = Some(Key::Name(text.into(), node.mark));
+                let name = match &node.content {
+                    Content::Scalar(Value::Text(same)) => same.clone(),
+                    _ => text.into(),
+                };
+                *key = Some(Key::Name(name, node.mark));
                 if plain && matches!(node.content, Content::Scalar(Value::Null)) {
                     self.problems.push(Problem::new("yaml-key", node.mark, "a key must not be empty or null"));
                 }
@@ -117,6 +121,8 @@ impl Builder {
         let node = Node { mark: open.mark, content };
         if open.anchor > 0 {
             let nodes = self.nodes - open.begun + 1;
+            // What is named is copied, so anchors inside of anchors would cost their square for nothing.
+            self.pay(nodes, open.mark)?;
             self.anchors.insert(open.anchor, Anchored { depth: depth(&node), node: node.clone(), nodes });
         }
         self.put(node);
@@ -165,6 +171,9 @@ impl Builder {
 
     /// A map's own entries, each key once, and below them what `<<` brings in.
     fn finish(&mut self, written: Vec<Entry>, merged: Vec<Node>) -> Vec<Entry> {
+        if merged.is_empty() && is_short_and_unique(&written) {
+            return written;
+        }
         let mut first: HashMap<Arc<str>, usize> = HashMap::with_capacity(written.len());
         let mut entries: Vec<Entry> = Vec::with_capacity(written.len());
         for entry in written {
@@ -203,6 +212,12 @@ impl Builder {
         }
         entries
     }
+}
+
+/// What nearly every map is; looking at each pair is cheaper than a table for so few.
+fn is_short_and_unique(entries: &[Entry]) -> bool {
+    entries.len() <= 16
+        && entries.iter().enumerate().all(|(at, entry)| entries[..at].iter().all(|before| before.key != entry.key))
 }
 
 fn into_entries(node: Node) -> Vec<Entry> {

@@ -131,6 +131,6 @@ fn syntax(text: &str, error: &ScanError) -> Problem {
         return Problem::new("yaml-syntax", mark, "a tab is used for indentation").help("indent with spaces");
     }
     let said = error.to_string();
-    let said = said.split(" at byte ").next().unwrap_or(&said);
+    let said = [" at byte ", " at char "].iter().fold(&*said, |said, at| said.split(at).next().unwrap_or(said));
     Problem::new("yaml-syntax", mark, format!("this is not YAML: {said}"))
 }

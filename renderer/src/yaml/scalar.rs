@@ -168,23 +168,23 @@ fn helm(text: &str) -> Value {
     if !unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
         return Value::from(text);
     }
-    let bare: String = text.chars().filter(|c| *c != '_').collect();
-    let magnitude = bare.strip_prefix(['-', '+']).unwrap_or(&bare);
-    let (digits, base) = match magnitude.get(..2) {
+    let plain: String = text.chars().filter(|c| *c != '_').collect();
+    let magnitude = plain.strip_prefix(['-', '+']).unwrap_or(&plain);
+    let (written, base) = match magnitude.get(..2) {
         Some("0x" | "0X") => (&magnitude[2..], 16),
-        Some("0b") => (&magnitude[2..], 2),
-        Some("0o") => (&magnitude[2..], 8),
+        Some("0b" | "0B") => (&magnitude[2..], 2),
+        Some("0o" | "0O") => (&magnitude[2..], 8),
         _ if magnitude.len() > 1 && magnitude.starts_with('0') => (&magnitude[1..], 8),
         _ => (magnitude, 10),
     };
-    if digits.chars().all(|c| c.is_digit(base))
-        && let Ok(number) = i128::from_str_radix(digits, base)
-        && let Ok(number) = i64::try_from(if bare.starts_with('-') { -number } else { number })
+    if written.chars().all(|c| c.is_digit(base))
+        && let Ok(number) = i128::from_str_radix(written, base)
+        && let Ok(number) = i64::try_from(if plain.starts_with('-') { -number } else { number })
     {
         return Value::Int(number);
     }
     if magnitude.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '-' | '+'))
-        && let Ok(number) = bare.parse::<f64>()
+        && let Ok(number) = plain.parse::<f64>()
         && number.is_finite()
     {
         return Value::Float(number);

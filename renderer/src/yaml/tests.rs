@@ -1,3 +1,5 @@
+use std::fmt::Write as _;
+
 use super::*;
 
 fn read(text: &str) -> serde_json::Value {
@@ -128,7 +130,8 @@ fn an_alias_bomb_is_refused() {
     let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
     for level in 1..20 {
         let before = level - 1;
-        text += &format!("a{level}: &a{level} [{}]\n", vec![format!("*a{before}"); 10].join(", "));
+        let ten = vec![format!("*a{before}"); 10].join(", ");
+        writeln!(text, "a{level}: &a{level} [{ten}]").expect("text takes text");
     }
     assert!(problem(&text).contains("yaml-limit: the document has too many values"), "{}", problem(&text));
 }
@@ -138,7 +141,8 @@ fn deep_nesting_is_refused() {
     let limit = "yaml-limit: nested deeper than 100 levels";
     assert!(problem(&"[".repeat(100_000)).contains("yaml-"));
     assert!(problem(&format!("{}{}", "[".repeat(101), "]".repeat(101))).contains(limit));
-    let block: String = (0..5_000).map(|level| format!("{}a:\n", " ".repeat(level))).collect();
+    let block: Vec<String> = (0..5_000).map(|level| " ".repeat(level) + "a:\n").collect();
+    let block = block.concat();
     assert!(problem(&block).contains("yaml-"));
     let half = format!("a: &a {}{}\nb: {}*a{}\n", "[".repeat(60), "]".repeat(60), "[".repeat(60), "]".repeat(60));
     assert!(problem(&half).contains(limit));

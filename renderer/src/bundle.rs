@@ -1,0 +1,230 @@
+//! All objects of one runtime, and the digest they are named by.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::sync::Arc;
+
+use crate::cache::Outcome;
+use crate::diagnostic::Diagnostic;
+use crate::fleet::ComponentTarget;
+use crate::object::scope::Scopes;
+use crate::object::{Draft, Hook, ObjectKey, Origin};
+use crate::resolve::{Resolved, ResolvedComponent};
+use crate::value::{Dict, Digest, Value};
+
+/// Who keeps an object to Git.
+pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+/// The runtime an object belongs to.
+pub const RUNTIME_LABEL: &str = "reeve.dev/runtime";
+/// The component an object belongs to.
+pub const COMPONENT_LABEL: &str = "reeve.dev/component";
+
+/// All objects of one runtime.
+#[derive(Clone, Debug)]
+pub struct Bundle {
+    /// The runtime.
+    pub runtime: Arc<str>,
+    /// Its components, each after those that it depends on.
+    pub components: Vec<BundleComponent>,
+    /// Names the content.
+    pub digest: Digest,
+    /// What someone should look at.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// The objects of one component.
+#[derive(Clone, Debug)]
+pub struct BundleComponent {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its chart.
+    pub chart: Arc<str>,
+    /// The chart's version.
+    pub version: Arc<str>,
+    /// The namespace of its objects that named none.
+    pub namespace: Arc<str>,
+    /// Where its objects go.
+    pub target: ComponentTarget,
+    /// Components that must be ready first.
+    pub depends_on: Vec<Arc<str>>,
+    /// Its objects, in the order of their keys.
+    pub objects: Vec<Object>,
+    /// Names its objects.
+    pub digest: Digest,
+}
+
+/// An object as it is applied.
+#[derive(Clone, Debug)]
+pub struct Object {
+    /// What it is called.
+    pub key: ObjectKey,
+    /// Group and version.
+    pub api_version: Arc<str>,
+    /// The whole of it, with our labels.
+    pub value: Dict,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// When it runs, if it is a hook.
+    pub hook: Option<Hook>,
+    /// Whether it stays when it leaves the repository.
+    pub keep: bool,
+}
+
+type Drafts<'a> = [(&'a ResolvedComponent, Arc<Outcome>)];
+
+/// Puts namespaces and labels on drafts, and looks for objects that are there twice.
+pub(crate) fn assemble(resolved: &Resolved, drafts: &Drafts<'_>, most: usize) -> Result<Bundle, Vec<Diagnostic>> {
+    let mut scopes = Scopes::default();
+    let all =
+        || drafts.iter().flat_map(|(component, outcome)| outcome.iter().flatten().map(move |draft| (component, draft)));
+    all().for_each(|(_, draft)| scopes.learn(draft));
+    let mut findings = Vec::new();
+    let mut warnings = Vec::new();
+    let count = all().count();
+    if count > most {
+        let message = format!("`{}` has {count} objects; fleet.yaml allows {most}", resolved.runtime.name);
+        let finding =
+            Diagnostic::error("too-many-objects", message).at(resolved.runtime.mark.in_file(&resolved.runtime.file));
+        findings.push(finding.help("raise limits.objects in fleet.yaml if this is meant"));
+    }
+    let mut owners: BTreeMap<(ComponentTarget, ObjectKey), (Arc<str>, Origin)> = BTreeMap::new();
+    let mut components = Vec::with_capacity(drafts.len());
+    for (component, outcome) in drafts {
+        let mut objects = Vec::new();
+        for draft in outcome.iter().flatten() {
+            let object = finish(resolved, component, draft, &scopes, &mut warnings);
+            findings.extend(foreign(resolved, component, &object));
+            let owner = (component.name.clone(), draft.origin.clone());
+            if let Some(first) = owners.insert((component.target, object.key.clone()), owner) {
+                findings.push(twice(&object, component, &first));
+            }
+            objects.push(object);
+        }
+        objects.sort_by(|a, b| a.key.cmp(&b.key));
+        components.push(BundleComponent {
+            name: component.name.clone(),
+            chart: component.chart.name.clone(),
+            version: component.chart.version.clone(),
+            namespace: component.namespace.clone(),
+            target: component.target,
+            depends_on: component.depends_on.clone(),
+            digest: digest(objects.iter().map(|object| &object.value)),
+            objects,
+        });
+    }
+    if !findings.is_empty() {
+        return Err(findings);
+    }
+    let digest = name(&components);
+    Ok(Bundle { runtime: resolved.runtime.name.clone(), components, digest, warnings })
+}
+
+/// An object in a namespace that the runtime's target does not allow.
+fn foreign(resolved: &Resolved, component: &ResolvedComponent, object: &Object) -> Option<Diagnostic> {
+    let allowed = &resolved.runtime.target.namespaces;
+    let namespace = object.key.namespace.as_ref()?;
+    if allowed.is_empty() || component.target == ComponentTarget::ControlPlane || allowed.contains(namespace) {
+        return None;
+    }
+    let message = format!("{} is in a namespace that `{}` does not allow", object.key, resolved.runtime.name);
+    let help = format!("`target.namespaces` of the runtime has {}", allowed.join(", "));
+    Some(Diagnostic::error("foreign-namespace", message).at(object.origin.place()).help(help))
+}
+
+fn twice(object: &Object, component: &ResolvedComponent, first: &(Arc<str>, Origin)) -> Diagnostic {
+    let (owner, origin) = first;
+    let message = if *owner == component.name {
+        format!("{} is there twice in component `{owner}`", object.key)
+    } else {
+        format!("{} is in component `{}` and in component `{owner}`", object.key, component.name)
+    };
+    Diagnostic::error("duplicate-object", message)
+        .at(object.origin.place())
+        .note(format!("the first is in {origin}"), Some(origin.place()))
+        .help("rename one of the two, or remove it")
+}
+
+fn finish(
+    resolved: &Resolved,
+    component: &ResolvedComponent,
+    draft: &Draft,
+    scopes: &Scopes,
+    warnings: &mut Vec<Diagnostic>,
+) -> Object {
+    let cluster = scopes.is_cluster(draft.group(), &draft.kind);
+    let mut warn = |code, message, help: &str| {
+        let mut finding = Diagnostic::warning(code, message).at(draft.origin.place()).help(help);
+        finding.runtimes.push(resolved.runtime.name.clone());
+        warnings.push(finding);
+    };
+    if cluster && draft.namespace.is_some() {
+        let message = format!("{} {} has a namespace, but its kind lives in none", draft.kind, draft.name);
+        warn("needless-namespace", message, "remove metadata.namespace; it is left out");
+    }
+    let in_clear = ["data", "stringData"].iter().any(|key| draft.value.get(*key).is_some_and(Value::truth));
+    if &*draft.kind == "Secret" && draft.group().is_empty() && in_clear {
+        let message = format!("Secret {} holds its data in clear", draft.name);
+        warn("secret-in-clear", message, "refer to a Secret that exists in the runtime");
+    }
+    let namespace = (!cluster).then(|| draft.namespace.clone().unwrap_or_else(|| component.namespace.clone()));
+    let value = labelled(&draft.value, namespace.as_ref(), &resolved.runtime.name, &component.name);
+    let key = ObjectKey { group: draft.group().into(), kind: draft.kind.clone(), namespace, name: draft.name.clone() };
+    Object {
+        key,
+        api_version: draft.api_version.clone(),
+        value,
+        origin: draft.origin.clone(),
+        hook: draft.hook.clone(),
+        keep: draft.keep,
+    }
+}
+
+/// The object with its namespace and our labels.
+fn labelled(object: &Dict, namespace: Option<&Arc<str>>, runtime: &Arc<str>, component: &Arc<str>) -> Dict {
+    let mut entries = object.entries().clone();
+    let mut metadata = object.get("metadata").and_then(Value::as_dict).cloned().unwrap_or_default().entries().clone();
+    let mut labels = metadata.get("labels").and_then(Value::as_dict).cloned().unwrap_or_default().entries().clone();
+    labels.insert(MANAGED_BY.into(), Value::from("reeve"));
+    labels.insert(RUNTIME_LABEL.into(), Value::Text(runtime.clone()));
+    labels.insert(COMPONENT_LABEL.into(), Value::Text(component.clone()));
+    match namespace {
+        Some(namespace) => metadata.insert("namespace".into(), Value::Text(namespace.clone())),
+        None => metadata.remove("namespace"),
+    };
+    // Three labels on a map that was within the depth cannot take it beyond.
+    let put = |map: &mut BTreeMap<Arc<str>, Value>, key: &str, dict: BTreeMap<Arc<str>, Value>| {
+        if let Ok(value) = Value::dict(dict) {
+            map.insert(key.into(), value);
+        }
+    };
+    put(&mut metadata, "labels", labels);
+    put(&mut entries, "metadata", metadata);
+    Dict::new(entries).unwrap_or_else(|_| object.clone())
+}
+
+fn digest<'a>(objects: impl Iterator<Item = &'a Dict>) -> Digest {
+    let mut writer = crate::value::DigestWriter::default();
+    for object in objects {
+        writer.value(&Value::Dict(object.clone()));
+        let _ = writer.write(b"\n");
+    }
+    writer.finish()
+}
+
+/// The digest of all components with what decides their order and place.
+fn name(components: &[BundleComponent]) -> Digest {
+    let mut writer = crate::value::DigestWriter::default();
+    for component in components {
+        let head = serde_json::json!({
+            "name": &*component.name,
+            "chart": &*component.chart,
+            "version": &*component.version,
+            "namespace": &*component.namespace,
+            "target": component.target.as_str(),
+            "dependsOn": component.depends_on.iter().map(|name| &**name).collect::<Vec<_>>(),
+            "objects": component.digest.to_string(),
+        });
+        let _ = writeln!(writer, "{head}");
+    }
+    writer.finish()
+}

@@ -1,0 +1,327 @@
+//! One version of a chart: what it is called, its values, its schema, its templates, its files.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::Values;
+use super::decode::{Decoder, Field};
+use super::load::{self, read_text};
+use crate::diagnostic::{Diagnostic, Place};
+use crate::schema::Schema;
+use crate::template::{ChartFiles, Source, Templates};
+use crate::tree::{self, ContentId, Entry, EntryKind, Tree, TreeError};
+use crate::value::Dict;
+use crate::yaml::{self, Node};
+
+/// `charts/<chart>/<version>/`.
+#[derive(Debug)]
+pub struct Chart {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its version.
+    pub version: Arc<str>,
+    /// Its folder.
+    pub folder: Arc<str>,
+    /// Names its content.
+    pub id: ContentId,
+    /// All of `Chart.yaml`.
+    pub metadata: Dict,
+    /// `values.yaml`.
+    pub values: Option<Values>,
+    /// `values.schema.json`.
+    pub schema: Option<Schema>,
+    /// The Jinja templates.
+    pub templates: Templates,
+    /// Objects in files that are no templates: of `crds/` and plain YAML of `templates/`.
+    pub plain: Vec<PlainFile>,
+    /// All other files.
+    pub files: Files,
+}
+
+/// A file of objects that passes as it is.
+#[derive(Debug)]
+pub struct PlainFile {
+    /// Its path in the repository.
+    pub file: Arc<str>,
+    /// The documents in it.
+    pub documents: Vec<Node>,
+}
+
+/// Files that templates may read: those of their own chart.
+#[derive(Debug, Default)]
+pub struct Files(BTreeMap<Arc<str>, Arc<[u8]>>);
+
+impl ChartFiles for Files {
+    fn get(&self, path: &str) -> Option<Arc<[u8]>> {
+        self.0.get(path).cloned()
+    }
+
+    fn paths(&self) -> Vec<Arc<str>> {
+        self.0.keys().cloned().collect()
+    }
+}
+
+/// All files of a chart together.
+const LARGEST_CHART: u64 = 16 << 20;
+
+const METADATA: &[&str] = &[
+    "apiVersion",
+    "name",
+    "version",
+    "kubeVersion",
+    "description",
+    "type",
+    "keywords",
+    "home",
+    "sources",
+    "dependencies",
+    "maintainers",
+    "icon",
+    "appVersion",
+    "deprecated",
+    "annotations",
+];
+
+/// Reads a chart version; what cannot be read is among the findings.
+pub(super) fn read(
+    tree: &dyn Tree,
+    name: &str,
+    version: &str,
+    id: ContentId,
+) -> Result<(Option<Chart>, Vec<Diagnostic>), TreeError> {
+    let folder: Arc<str> = format!("charts/{name}/{version}").into();
+    let entries = tree::walk(tree, &folder)?;
+    let mut reading = Reading { tree, folder: folder.clone(), findings: Vec::new() };
+    reading.check_entries(&entries);
+    if !reading.findings.is_empty() {
+        return Ok((None, reading.findings));
+    }
+    let metadata = reading.metadata(&entries, name, version)?;
+    let values = reading.values(&entries)?;
+    let schema = reading.schema(&entries)?;
+    let (templates, plain) = reading.templates(&entries)?;
+    let files = reading.files(&entries)?;
+    let failed = reading.findings.iter().any(Diagnostic::is_error);
+    let (Some(metadata), Some(templates), false) = (metadata, templates, failed) else {
+        return Ok((None, reading.findings));
+    };
+    let chart = Chart {
+        name: name.into(),
+        version: version.into(),
+        folder,
+        id,
+        metadata,
+        values,
+        schema,
+        templates,
+        plain,
+        files,
+    };
+    Ok((Some(chart), reading.findings))
+}
+
+struct Reading<'a> {
+    tree: &'a dyn Tree,
+    folder: Arc<str>,
+    findings: Vec<Diagnostic>,
+}
+
+type Entries = BTreeMap<String, Entry>;
+
+impl Reading<'_> {
+    fn path(&self, name: &str) -> Arc<str> {
+        format!("{}/{name}", self.folder).into()
+    }
+
+    fn check_entries(&mut self, entries: &Entries) {
+        let mut total = 0u64;
+        for (name, entry) in entries {
+            let file = self.path(name);
+            match entry.kind {
+                EntryKind::File { size } => {
+                    total = total.saturating_add(size);
+                    self.findings.extend(load::too_large(&file, size));
+                }
+                EntryKind::Other(what) => self.findings.push(load::not_a_file(&file, what)),
+                EntryKind::Folder => {}
+            }
+            if name.starts_with("charts/") {
+                let finding = Diagnostic::error("subchart", "a chart cannot contain charts").at(Place::file(file));
+                self.findings.push(finding.help("put each chart into charts/ and list them as components"));
+            }
+        }
+        if total > LARGEST_CHART {
+            let message = format!("the chart has more than {} MiB of files", LARGEST_CHART >> 20);
+            self.findings.push(Diagnostic::error("file-too-large", message).at(Place::file(self.folder.clone())));
+        }
+    }
+
+    fn document(&mut self, entries: &Entries, name: &str) -> Result<Option<(Arc<str>, Node)>, TreeError> {
+        if !entries.contains_key(name) {
+            return Ok(None);
+        }
+        let file = self.path(name);
+        let Some(text) = read_text(self.tree, &file, &mut self.findings)? else { return Ok(None) };
+        Ok(load::single(&file, &text, &mut self.findings).map(|node| (file, node)))
+    }
+
+    fn metadata(&mut self, entries: &Entries, name: &str, version: &str) -> Result<Option<Dict>, TreeError> {
+        if !entries.contains_key("Chart.yaml") {
+            let finding = Diagnostic::error("missing-file", format!("{} has no Chart.yaml", self.folder));
+            let help = format!("write one with `apiVersion: v2`, `name: {name}` and `version: {version}`");
+            self.findings.push(finding.at(Place::file(self.path("Chart.yaml"))).help(help));
+            return Ok(None);
+        }
+        let Some((file, node)) = self.document(entries, "Chart.yaml")? else { return Ok(None) };
+        let mut decoder = Decoder::new(&file);
+        let root = Field::root(&node);
+        let fields = decoder.map(&root, METADATA);
+        for (key, wanted) in [("name", name), ("version", version)] {
+            let path = root.path.key(key);
+            let Some(field) = fields.get(key) else {
+                let finding = Diagnostic::error("missing-key", format!("`{key}` is missing"));
+                decoder.report(root.mark, &path, finding.help(format!("write `{key}: {wanted}`")));
+                continue;
+            };
+            if let Some(found) = decoder.text(field).filter(|found| &*found.value != wanted) {
+                let message = format!("`{key}` is `{}`, but the folder says `{wanted}`", found.value);
+                decoder.report(found.mark, &path, Diagnostic::error("name-mismatch", message));
+            }
+        }
+        for key in ["appVersion", "kubeVersion", "description"] {
+            if let Some(field) = fields.get(key) {
+                decoder.text(field);
+            }
+        }
+        if let Some(field) = fields.get("dependencies").filter(|field| field.node.kind() != "null") {
+            let finding = Diagnostic::error("subchart", "a chart cannot depend on other charts");
+            decoder.report(
+                field.mark,
+                &field.path,
+                finding.help("list them as components, with `dependsOn` for the order"),
+            );
+        }
+        if let Some(field) = fields.get("type").filter(|field| field.node.to_value() == Ok("library".into())) {
+            let finding = Diagnostic::error("library-chart", "a library chart has no objects of its own");
+            decoder.report(field.mark, &field.path, finding.help("copy its macros into the charts that use them"));
+        }
+        let values = decoder.values(&root);
+        self.findings.append(&mut decoder.findings);
+        Ok(values.map(|values| values.dict))
+    }
+
+    fn values(&mut self, entries: &Entries) -> Result<Option<Values>, TreeError> {
+        let Some((file, node)) = self.document(entries, "values.yaml")? else { return Ok(None) };
+        let mut decoder = Decoder::new(&file);
+        let values = decoder.values(&Field::root(&node));
+        self.findings.append(&mut decoder.findings);
+        Ok(values)
+    }
+
+    fn schema(&mut self, entries: &Entries) -> Result<Option<Schema>, TreeError> {
+        if !entries.contains_key("values.schema.json") {
+            return Ok(None);
+        }
+        let file = self.path("values.schema.json");
+        let Some(text) = read_text(self.tree, &file, &mut self.findings)? else { return Ok(None) };
+        match Schema::read(&file, &text) {
+            Ok((schema, mut warnings)) => {
+                self.findings.append(&mut warnings);
+                Ok(Some(schema))
+            }
+            Err(mut findings) => {
+                self.findings.append(&mut findings);
+                Ok(None)
+            }
+        }
+    }
+
+    fn templates(&mut self, entries: &Entries) -> Result<(Option<Templates>, Vec<PlainFile>), TreeError> {
+        let mut sources = Vec::new();
+        let mut plain = Vec::new();
+        let of_folder = |folder| entries.keys().filter(move |name| name.starts_with(folder));
+        for name in of_folder("crds/").chain(of_folder("templates/")) {
+            let file = self.path(name);
+            let leaf = name.rsplit('/').next().unwrap_or(name);
+            let template = name.strip_prefix("templates/");
+            if leaf.starts_with("NOTES.txt") || leaf.starts_with('.') {
+                continue;
+            }
+            let Some(text) = read_text(self.tree, &file, &mut self.findings)? else { continue };
+            if let Some(name) = template.filter(|name| tree::extension(name) == Some("j2")) {
+                sources.push(Source { name: name.to_owned(), file, text: text.into() });
+            } else if matches!(tree::extension(leaf), Some("yaml" | "yml" | "json")) {
+                plain.extend(self.plain(file, &text));
+            } else if tree::extension(leaf) == Some("tpl") {
+                let finding = Diagnostic::error("go-template", "this file is written in Helm's template language");
+                let help =
+                    "write its templates as macros: `{% macro labels() %}...{% endmacro %}` in a file `_helpers.j2`";
+                self.findings.push(finding.at(Place::file(file)).help(help));
+            } else {
+                let help = "templates end in .j2, files for `Files` go next to templates/, for example into files/";
+                let finding = Diagnostic::error("unexpected-file", "this file is neither a template nor YAML");
+                self.findings.push(finding.at(Place::file(file)).help(help));
+            }
+        }
+        match Templates::compile(&sources) {
+            Ok(templates) => Ok((Some(templates), plain)),
+            Err(findings) => {
+                self.findings.extend(findings.into_iter().map(|finding| hint_at_go(finding, &sources)));
+                Ok((None, plain))
+            }
+        }
+    }
+
+    fn plain(&mut self, file: Arc<str>, text: &str) -> Option<PlainFile> {
+        if let Some((at, line)) = text.lines().enumerate().find(|(_, line)| line.contains("{{")) {
+            let column = line.find("{{").map_or(0, |byte| line[..byte].chars().count());
+            let place = Place::new(file, number(at + 1), number(column + 1)).with_length(2);
+            let finding =
+                Diagnostic::error("go-template", "this file is written in Helm's template language").at(place);
+            self.findings.push(finding.help("write it in Jinja and name it with .j2 at the end"));
+            return None;
+        }
+        match yaml::documents(text, &yaml::Options::default()) {
+            Ok(documents) => Some(PlainFile { file, documents }),
+            Err(problems) => {
+                self.findings.extend(problems.into_iter().map(|problem| problem.in_file(&file)));
+                None
+            }
+        }
+    }
+
+    fn files(&mut self, entries: &Entries) -> Result<Files, TreeError> {
+        let mut files = BTreeMap::new();
+        for name in entries.keys() {
+            let special = matches!(&**name, "Chart.yaml" | "values.yaml" | "values.schema.json");
+            if special || name.starts_with("templates/") || name.starts_with("crds/") {
+                continue;
+            }
+            if let Some(content) = self.tree.read(&self.path(name))? {
+                files.insert(Arc::from(name.as_str()), content);
+            }
+        }
+        Ok(Files(files))
+    }
+}
+
+/// A chart that was moved over from Helm by renaming its files only.
+fn hint_at_go(mut finding: Diagnostic, sources: &[Source]) -> Diagnostic {
+    const MARKS: &[&str] =
+        &[".", "$", "/*", "if ", "else", "end", "range ", "with ", "define ", "template ", "include \"", "toYaml ."];
+    let Some(place) = finding.place.as_ref().filter(|_| finding.help.is_none()) else { return finding };
+    let source = sources.iter().find(|source| source.file == place.file);
+    let line =
+        source.and_then(|source| source.text.lines().nth(place.line.saturating_sub(1) as usize)).unwrap_or_default();
+    let tags = line.split("{{").skip(1).map(|tag| tag.trim_start_matches('-').trim_start());
+    if tags.clone().any(|tag| MARKS.iter().any(|mark| tag.starts_with(mark))) {
+        let help = "this looks like Helm's template language; here it is Jinja: `{{ Values.x }}`, `{% if Values.x %}`, \
+                    `{{ include(\"labels\") | nindent(4) }}`";
+        finding.help = Some(help.to_owned());
+    }
+    finding
+}
+
+fn number(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,227 @@
+//! From nodes to typed fields, with every mistake noted and none fatal.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Located, Values};
+use crate::diagnostic::Diagnostic;
+use crate::names;
+use crate::suggest::did_you_mean;
+use crate::value::{KeyPath, Value};
+use crate::yaml::{Content, Entry, Mark, Node};
+
+/// One file being decoded.
+pub(super) struct Decoder {
+    pub(super) file: Arc<str>,
+    pub(super) findings: Vec<Diagnostic>,
+}
+
+/// A node and the way to it.
+#[derive(Clone)]
+pub(super) struct Field<'n> {
+    pub(super) node: &'n Node,
+    pub(super) path: KeyPath,
+    /// Where its key is written.
+    pub(super) mark: Mark,
+}
+
+impl<'n> Field<'n> {
+    pub(super) fn root(node: &'n Node) -> Self {
+        Self { node, path: KeyPath::root(), mark: node.mark }
+    }
+
+    pub(super) fn of(&self, entry: &'n Entry) -> Self {
+        Self { node: &entry.value, path: self.path.key(entry.key.clone()), mark: entry.mark }
+    }
+
+    fn is_null(&self) -> bool {
+        matches!(self.node.content, Content::Scalar(Value::Null))
+    }
+}
+
+impl Decoder {
+    pub(super) fn new(file: &Arc<str>) -> Self {
+        Self { file: file.clone(), findings: Vec::new() }
+    }
+
+    pub(super) fn report(&mut self, mark: Mark, path: &KeyPath, diagnostic: Diagnostic) {
+        self.findings.push(diagnostic.at(mark.in_file(&self.file)).key(path));
+    }
+
+    fn wrong(&mut self, field: &Field<'_>, wanted: &str) {
+        let subject = if field.path.0.is_empty() { "the document".to_owned() } else { format!("`{}`", field.path) };
+        let message = format!("{subject} must be {wanted}, not {}", field.node.kind());
+        self.report(field.node.mark, &field.path, Diagnostic::error("wrong-type", message));
+    }
+
+    /// The entries of a map; any key but the known ones is an error.
+    pub(super) fn map<'n>(&mut self, field: &Field<'n>, known: &[&str]) -> BTreeMap<&'n str, Field<'n>> {
+        let fields = self.open_map(field);
+        for (key, unknown) in &fields {
+            if !known.contains(key) {
+                let mut finding = Diagnostic::error("unknown-key", format!("`{key}` is not a known key"));
+                finding.help = did_you_mean(key, known.iter().copied())
+                    .or_else(|| Some(format!("known keys: {}", known.join(", "))));
+                self.report(unknown.mark, &unknown.path, finding);
+            }
+        }
+        fields.into_iter().filter(|(_, field)| !field.is_null()).collect()
+    }
+
+    /// The entries of a map whose keys are names that the user chose.
+    pub(super) fn open_map<'n>(&mut self, field: &Field<'n>) -> BTreeMap<&'n str, Field<'n>> {
+        match &field.node.content {
+            Content::Map(entries) => entries.iter().map(|entry| (&*entry.key, field.of(entry))).collect(),
+            Content::Scalar(Value::Null) => BTreeMap::new(),
+            Content::Scalar(_) | Content::List(_) => {
+                self.wrong(field, "a map");
+                BTreeMap::new()
+            }
+        }
+    }
+
+    pub(super) fn list<'n>(&mut self, field: &Field<'n>) -> Vec<Field<'n>> {
+        match &field.node.content {
+            Content::List(items) => items
+                .iter()
+                .enumerate()
+                .map(|(at, node)| Field { node, path: field.path.index(at), mark: node.mark })
+                .collect(),
+            Content::Scalar(_) | Content::Map(_) => {
+                self.wrong(field, "a list");
+                Vec::new()
+            }
+        }
+    }
+
+    pub(super) fn text(&mut self, field: &Field<'_>) -> Option<Located<Arc<str>>> {
+        if let Content::Scalar(Value::Text(text)) = &field.node.content {
+            return Some(Located { value: text.clone(), mark: field.node.mark });
+        }
+        self.wrong(field, "text");
+        if let (Content::Scalar(value), Some(finding)) = (&field.node.content, self.findings.last_mut()) {
+            finding.help = serde_json::to_string(value).ok().map(|text| format!("write \"{text}\""));
+        }
+        None
+    }
+
+    /// Text that Kubernetes takes as a name.
+    pub(super) fn name(&mut self, field: &Field<'_>) -> Option<Located<Arc<str>>> {
+        let name = self.text(field)?;
+        self.check_name(name.mark, &field.path, &name.value).then_some(name)
+    }
+
+    pub(super) fn check_name(&mut self, mark: Mark, path: &KeyPath, name: &str) -> bool {
+        let fine = names::is_label(name);
+        if !fine {
+            let message = format!("`{name}` is not a name that Kubernetes takes");
+            self.report(mark, path, Diagnostic::error("bad-name", message).help(names::LABEL_RULE));
+        }
+        fine
+    }
+
+    pub(super) fn texts(&mut self, field: &Field<'_>) -> Vec<Located<Arc<str>>> {
+        self.list(field).iter().filter_map(|item| self.text(item)).collect()
+    }
+
+    pub(super) fn names(&mut self, field: &Field<'_>) -> Vec<Located<Arc<str>>> {
+        self.list(field).iter().filter_map(|item| self.name(item)).collect()
+    }
+
+    pub(super) fn boolean(&mut self, field: &Field<'_>) -> Option<bool> {
+        if let Content::Scalar(Value::Bool(value)) = field.node.content {
+            return Some(value);
+        }
+        self.wrong(field, "true or false");
+        None
+    }
+
+    pub(super) fn number(&mut self, field: &Field<'_>, least: i64, most: i64) -> Option<i64> {
+        match field.node.content {
+            Content::Scalar(Value::Int(number)) if (least..=most).contains(&number) => Some(number),
+            Content::Scalar(Value::Int(number)) => {
+                let message = format!("`{}` must be between {least} and {most}, not {number}", field.path);
+                self.report(field.node.mark, &field.path, Diagnostic::error("out-of-range", message));
+                None
+            }
+            _ => {
+                self.wrong(field, "a whole number");
+                None
+            }
+        }
+    }
+
+    /// One word of a closed set.
+    pub(super) fn word<T: Copy>(&mut self, field: &Field<'_>, words: &[(&str, T)]) -> Option<T> {
+        let text = self.text(field)?;
+        let found = words.iter().find(|(word, _)| *word == &*text.value).map(|(_, meaning)| *meaning);
+        if found.is_none() {
+            let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+            let message = format!("`{}` must be one of {}, not `{}`", field.path, known.join(", "), text.value);
+            let mut finding = Diagnostic::error("unknown-word", message);
+            finding.help = did_you_mean(&text.value, known);
+            self.report(text.mark, &field.path, finding);
+        }
+        found
+    }
+
+    pub(super) fn labels(&mut self, field: &Field<'_>) -> BTreeMap<Arc<str>, Arc<str>> {
+        let mut labels = BTreeMap::new();
+        for (key, field) in self.open_map(field) {
+            if !names::is_qualified(key) {
+                let message = format!("`{key}` is not the key of a label");
+                self.report(
+                    field.mark,
+                    &field.path,
+                    Diagnostic::error("bad-label", message).help(names::QUALIFIED_RULE),
+                );
+            }
+            let Some(value) = self.text(&field) else { continue };
+            if !names::is_label_value(&value.value) {
+                let message = format!("`{}` is not the value of a label", value.value);
+                let finding = Diagnostic::error("bad-label", message).help(names::LABEL_VALUE_RULE);
+                self.report(value.mark, &field.path, finding);
+            }
+            labels.insert(key.into(), value.value);
+        }
+        labels
+    }
+
+    /// Values: any map.
+    pub(super) fn values(&mut self, field: &Field<'_>) -> Option<Values> {
+        let value = match field.node.to_value() {
+            Ok(value) => value,
+            Err(deep) => {
+                self.report(field.mark, &field.path, Diagnostic::error("yaml-limit", deep.to_string()));
+                return None;
+            }
+        };
+        let Value::Dict(dict) = value else {
+            self.wrong(field, "a map");
+            return None;
+        };
+        self.refuse_encrypted(field);
+        Some(Values { file: self.file.clone(), node: Arc::new(field.node.clone()), dict })
+    }
+
+    /// Ciphertext would be applied as it is: no object should hold `ENC[...]` for its password.
+    fn refuse_encrypted(&mut self, field: &Field<'_>) {
+        let mut open = vec![field.clone()];
+        while let Some(field) = open.pop() {
+            match &field.node.content {
+                Content::Scalar(Value::Text(text)) if text.starts_with("ENC[") && text.ends_with(']') => {
+                    let message = format!("`{}` is encrypted, and encrypted values cannot be read yet", field.path);
+                    let help = "refer to a Secret that exists in the runtime";
+                    self.report(field.mark, &field.path, Diagnostic::error("encrypted-value", message).help(help));
+                }
+                Content::Scalar(_) => {}
+                Content::List(items) => open.extend(items.iter().enumerate().map(|(at, node)| Field {
+                    node,
+                    path: field.path.index(at),
+                    mark: node.mark,
+                })),
+                Content::Map(entries) => open.extend(entries.iter().map(|entry| field.of(entry))),
+            }
+        }
+    }
+}

@@ -1,0 +1,373 @@
+//! Reads a repository, and remembers what it read: the next revision costs only what changed in it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::decode::Decoder;
+use super::{Channel, Chart, Fleet, Layer, Runtime, Settings, chart};
+use crate::diagnostic::{Diagnostic, Place};
+use crate::tree::{self, ContentId, Entry, EntryKind, Tree, TreeError};
+use crate::yaml::{self, Node};
+
+/// Larger files are not read: no values file or template needs a mebibyte.
+const LARGEST_FILE: u64 = 1 << 20;
+
+/// Reads repositories. Shared by all revisions of one repository.
+#[derive(Debug, Default)]
+pub struct Loader {
+    files: Mutex<Remembered<Parsed>>,
+    charts: Mutex<Remembered<Option<Arc<Chart>>>>,
+}
+
+/// What a path with this content was read as, and what was wrong with it.
+type Remembered<T> = HashMap<(String, ContentId), (T, Vec<Diagnostic>)>;
+
+#[derive(Clone, Debug)]
+enum Parsed {
+    Settings(Arc<Settings>),
+    Channel(Arc<Channel>),
+    Layer(Arc<Layer>),
+    Runtimes(Vec<Arc<Runtime>>),
+    Nothing,
+}
+
+impl Loader {
+    /// A loader that has read nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The fleet in a tree, and all that is wrong with its files. What is wrong is left out of the fleet.
+    pub fn load(&self, tree: &dyn Tree) -> Result<(Fleet, Vec<Diagnostic>), TreeError> {
+        let mut fleet = Fleet::default();
+        let mut findings = Vec::new();
+        let mut seen = Seen::default();
+        self.settings(tree, &mut fleet, &mut findings, &mut seen)?;
+        for (folder, deep) in [("channels", false), ("layers", false), ("runtimes", true)] {
+            for (path, entry) in files(tree, folder, deep, &mut findings)? {
+                let parsed = self.parsed(tree, &path, &entry, &mut findings, &mut seen)?;
+                place(&mut fleet, &path, parsed, &mut findings);
+            }
+        }
+        self.charts(tree, &mut fleet, &mut findings, &mut seen)?;
+        self.forget(&seen);
+        findings.sort();
+        Ok((fleet, findings))
+    }
+
+    fn settings(
+        &self,
+        tree: &dyn Tree,
+        fleet: &mut Fleet,
+        findings: &mut Vec<Diagnostic>,
+        seen: &mut Seen,
+    ) -> Result<(), TreeError> {
+        let Some(entry) = tree.list("")?.into_iter().find(|entry| &*entry.name == "fleet.yaml") else {
+            let finding = Diagnostic::error("missing-file", "there is no fleet.yaml: this is not a fleet repository");
+            findings.push(finding.at(Place::file("fleet.yaml")).help("`reeve new fleet NAME` makes one"));
+            return Ok(());
+        };
+        match self.parsed(tree, "fleet.yaml", &entry, findings, seen)? {
+            Parsed::Settings(settings) => fleet.settings = settings,
+            _ => {
+                fleet.broken.insert("fleet.yaml".to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    fn parsed(
+        &self,
+        tree: &dyn Tree,
+        path: &str,
+        entry: &Entry,
+        findings: &mut Vec<Diagnostic>,
+        seen: &mut Seen,
+    ) -> Result<Parsed, TreeError> {
+        let key = (path.to_owned(), entry.id);
+        seen.files.push(key.clone());
+        if let Some((parsed, said)) = self.files.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            findings.extend(said.iter().cloned());
+            return Ok(parsed.clone());
+        }
+        let mut said = Vec::new();
+        let parsed = parse(tree, path, entry, &mut said)?;
+        findings.extend(said.iter().cloned());
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).insert(key, (parsed.clone(), said));
+        Ok(parsed)
+    }
+
+    fn charts(
+        &self,
+        tree: &dyn Tree,
+        fleet: &mut Fleet,
+        findings: &mut Vec<Diagnostic>,
+        seen: &mut Seen,
+    ) -> Result<(), TreeError> {
+        for name in folders(tree, "charts", findings)? {
+            for version in folders(tree, &tree::join("charts", &name.name), findings)? {
+                let path = format!("charts/{}/{}", name.name, version.name);
+                if let Some(finding) = misnamed(&path, &name.name, &version.name) {
+                    findings.push(finding);
+                    continue;
+                }
+                let key = (path, version.id);
+                seen.charts.push(key.clone());
+                let known = self.charts.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+                let (chart, said) = if let Some(known) = known {
+                    known
+                } else {
+                    let (chart, said) = chart::read(tree, &name.name, &version.name, version.id)?;
+                    let read = (chart.map(Arc::new), said);
+                    self.charts.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone(), read.clone());
+                    read
+                };
+                findings.extend(said);
+                let versions = fleet.charts.entry(name.name.clone()).or_default();
+                if let Some(chart) = chart {
+                    versions.insert(version.name.clone(), chart);
+                } else {
+                    fleet.broken.insert(key.0);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Only what the last revision had is remembered.
+    fn forget(&self, seen: &Seen) {
+        keep(&mut self.files.lock().unwrap_or_else(PoisonError::into_inner), &seen.files);
+        keep(&mut self.charts.lock().unwrap_or_else(PoisonError::into_inner), &seen.charts);
+    }
+}
+
+/// What a revision consists of.
+#[derive(Default)]
+struct Seen {
+    files: Vec<(String, ContentId)>,
+    charts: Vec<(String, ContentId)>,
+}
+
+/// Two revisions are remembered at most, so that one can be compared with the one before.
+fn keep<T>(remembered: &mut Remembered<T>, seen: &[(String, ContentId)]) {
+    if remembered.len() > seen.len() * 2 + 64 {
+        let seen: std::collections::HashSet<_> = seen.iter().collect();
+        remembered.retain(|key, _| seen.contains(key));
+    }
+}
+
+fn parse(tree: &dyn Tree, path: &str, entry: &Entry, findings: &mut Vec<Diagnostic>) -> Result<Parsed, TreeError> {
+    let file: Arc<str> = path.into();
+    if let EntryKind::File { size } = entry.kind
+        && let Some(finding) = too_large(&file, size)
+    {
+        findings.push(finding);
+        return Ok(Parsed::Nothing);
+    }
+    let Some(text) = read_text(tree, &file, findings)? else { return Ok(Parsed::Nothing) };
+    let mut decoder = Decoder::new(&file);
+    let folder = path.split_once('/').map_or("", |(folder, _)| folder);
+    let parsed = if folder == "runtimes" {
+        runtimes(&mut decoder, path, &text).map_or(Parsed::Nothing, Parsed::Runtimes)
+    } else {
+        match single(&file, &text, &mut decoder.findings) {
+            None => Parsed::Nothing,
+            Some(node) => match folder {
+                "channels" => Parsed::Channel(Arc::new(decoder.channel(&node))),
+                "layers" => Parsed::Layer(Arc::new(decoder.layer(&node))),
+                _ => Parsed::Settings(Arc::new(decoder.settings(&node))),
+            },
+        }
+    };
+    findings.append(&mut decoder.findings);
+    Ok(parsed)
+}
+
+/// The runtimes of a file; nothing if any of them cannot be read.
+fn runtimes(decoder: &mut Decoder, path: &str, text: &str) -> Option<Vec<Arc<Runtime>>> {
+    match yaml::documents(text, &yaml::Options::default()) {
+        Ok(documents) if documents.is_empty() => {
+            decoder.findings.push(empty(&decoder.file.clone()));
+            None
+        }
+        Ok(documents) => {
+            let stem = (documents.len() == 1).then(|| stem(path));
+            documents.iter().map(|node| decoder.runtime(node, stem).map(Arc::new)).collect()
+        }
+        Err(problems) => {
+            let file = decoder.file.clone();
+            decoder.findings.extend(problems.into_iter().map(|problem| problem.in_file(&file)));
+            None
+        }
+    }
+}
+
+/// The one document of a file.
+pub(super) fn single(file: &Arc<str>, text: &str, findings: &mut Vec<Diagnostic>) -> Option<Node> {
+    match yaml::documents(text, &yaml::Options::default()) {
+        Ok(documents) => {
+            if let Some(second) = documents.get(1) {
+                let finding = Diagnostic::error("many-documents", "this file must hold one document");
+                findings.push(finding.at(second.mark.in_file(file)).help("move the second into a file of its own"));
+            }
+            let first = documents.into_iter().next();
+            if first.is_none() && !file.ends_with("values.yaml") {
+                findings.push(empty(file));
+            }
+            first
+        }
+        Err(problems) => {
+            findings.extend(problems.into_iter().map(|problem| problem.in_file(file)));
+            None
+        }
+    }
+}
+
+fn empty(file: &Arc<str>) -> Diagnostic {
+    Diagnostic::error("empty-file", "this file is empty").at(Place::file(file.clone())).help("write it, or remove it")
+}
+
+/// The text of a file that is in the tree.
+pub(super) fn read_text(
+    tree: &dyn Tree,
+    file: &Arc<str>,
+    findings: &mut Vec<Diagnostic>,
+) -> Result<Option<String>, TreeError> {
+    let Some(bytes) = tree.read(file)? else { return Ok(None) };
+    if bytes.len() as u64 > LARGEST_FILE {
+        findings.extend(too_large(file, bytes.len() as u64));
+        return Ok(None);
+    }
+    match std::str::from_utf8(&bytes) {
+        Ok(text) => Ok(Some(text.to_owned())),
+        Err(error) => {
+            let before = &bytes[..error.valid_up_to()];
+            let line = before.split(|byte| *byte == b'\n').count();
+            let place = Place::new(file.clone(), u32::try_from(line).unwrap_or(u32::MAX), 1);
+            findings.push(Diagnostic::error("not-utf8", "this file is not UTF-8 text").at(place));
+            Ok(None)
+        }
+    }
+}
+
+pub(super) fn too_large(file: &Arc<str>, size: u64) -> Option<Diagnostic> {
+    (size > LARGEST_FILE).then(|| {
+        let message = format!("this file has {size} bytes; at most {LARGEST_FILE} are read");
+        Diagnostic::error("file-too-large", message)
+            .at(Place::file(file.clone()))
+            .help("split it, or move it elsewhere")
+    })
+}
+
+pub(super) fn not_a_file(file: &Arc<str>, what: &str) -> Diagnostic {
+    let finding = Diagnostic::error("not-a-file", format!("this is {what}, which is not followed"));
+    finding.at(Place::file(file.clone())).help("put the file itself here")
+}
+
+fn stem(path: &str) -> &str {
+    let leaf = path.rsplit('/').next().unwrap_or(path);
+    leaf.strip_suffix(".yaml").or_else(|| leaf.strip_suffix(".yml")).unwrap_or(leaf)
+}
+
+/// The YAML files of a folder.
+fn files(
+    tree: &dyn Tree,
+    folder: &str,
+    deep: bool,
+    findings: &mut Vec<Diagnostic>,
+) -> Result<BTreeMap<String, Entry>, TreeError> {
+    let mut found = BTreeMap::new();
+    for (below, entry) in tree::walk(tree, folder)? {
+        let path = tree::join(folder, &below);
+        let file: Arc<str> = path.as_str().into();
+        let extension = tree::extension(&below);
+        let yaml = matches!(extension, Some("yaml" | "yml"));
+        let hidden = below.rsplit('/').next().is_some_and(|leaf| leaf.starts_with('.') || extension == Some("md"));
+        match entry.kind {
+            EntryKind::Other(what) => findings.push(not_a_file(&file, what)),
+            _ if hidden => {}
+            EntryKind::File { .. } if yaml && (deep || !below.contains('/')) => {
+                found.insert(path, entry);
+            }
+            EntryKind::File { .. } | EntryKind::Folder => {
+                let finding = Diagnostic::error("unexpected-file", format!("{folder}/ holds YAML files"));
+                let help =
+                    if yaml { format!("move it to {folder}/") } else { "name it .yaml, or move it away".to_owned() };
+                findings.push(finding.at(Place::file(file)).help(help));
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn folders(tree: &dyn Tree, folder: &str, findings: &mut Vec<Diagnostic>) -> Result<Vec<Entry>, TreeError> {
+    let mut found = Vec::new();
+    for entry in tree.list(folder)? {
+        match entry.kind {
+            EntryKind::Folder => found.push(entry),
+            EntryKind::File { .. } | EntryKind::Other(_)
+                if entry.name.ends_with(".md") || entry.name.starts_with('.') => {}
+            EntryKind::File { .. } | EntryKind::Other(_) => {
+                let finding = Diagnostic::error("unexpected-file", "charts/ holds folders: charts/<chart>/<version>/");
+                findings.push(finding.at(Place::file(tree::join(folder, &entry.name))));
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn misnamed(path: &str, name: &str, version: &str) -> Option<Diagnostic> {
+    if !crate::names::is_label(name) {
+        let message = format!("`{name}` is not a name that Kubernetes takes");
+        return Some(Diagnostic::error("bad-name", message).at(Place::file(path)).help(crate::names::LABEL_RULE));
+    }
+    let error = semver::Version::parse(version).err()?;
+    let message = format!("`{version}` is not a version: {error}");
+    Some(Diagnostic::error("bad-version", message).at(Place::file(path)).help("name the folder like 1.2.0"))
+}
+
+fn place(fleet: &mut Fleet, path: &str, parsed: Parsed, findings: &mut Vec<Diagnostic>) {
+    let name: Arc<str> = stem(path).into();
+    let start = yaml::Mark { line: 1, column: 1, length: 1 };
+    match parsed {
+        Parsed::Settings(_) => {}
+        Parsed::Nothing => {
+            let folder = path.split_once('/').map_or("", |(folder, _)| folder);
+            fleet.broken.insert(tree::join(folder, &name));
+        }
+        Parsed::Channel(channel) => {
+            findings.extend(bad_file_name(&channel.file, &name));
+            if let Some(other) = fleet.channels.insert(name.clone(), channel) {
+                findings.push(twice(path, &name, start, Place::file(other.file.clone())));
+            }
+        }
+        Parsed::Layer(layer) => {
+            findings.extend(bad_file_name(&layer.file, &name));
+            if let Some(other) = fleet.layers.insert(name.clone(), layer) {
+                findings.push(twice(path, &name, start, Place::file(other.file.clone())));
+            }
+        }
+        Parsed::Runtimes(runtimes) => {
+            for runtime in runtimes {
+                let (name, mark) = (runtime.name.clone(), runtime.mark);
+                if let Some(other) = fleet.runtimes.insert(name.clone(), runtime) {
+                    findings.push(twice(path, &name, mark, other.mark.in_file(&other.file)));
+                }
+            }
+        }
+    }
+}
+
+fn twice(path: &str, name: &str, mark: yaml::Mark, other: Place) -> Diagnostic {
+    Diagnostic::error("duplicate-name", format!("`{name}` is there twice"))
+        .at(mark.in_file(&path.into()))
+        .note("the other is here", Some(other))
+        .help("rename one of the two")
+}
+
+fn bad_file_name(file: &Arc<str>, name: &str) -> Option<Diagnostic> {
+    (!crate::names::is_label(name)).then(|| {
+        let message = format!("`{name}` is not a name that Kubernetes takes");
+        Diagnostic::error("bad-name", message).at(Place::file(file.clone())).help(crate::names::LABEL_RULE)
+    })
+}

@@ -1,0 +1,87 @@
+//! Helm's hooks: Jobs that run before or after a component is applied.
+
+use crate::value::{Dict, Value};
+
+/// When a Job runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hook {
+    /// On which occasions.
+    pub phases: Vec<Phase>,
+    /// Lower ones run first.
+    pub weight: i32,
+    /// When the Job is removed.
+    pub deletion: Vec<HookDeletion>,
+}
+
+/// An occasion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// Before the first apply.
+    PreInstall,
+    /// After the first apply.
+    PostInstall,
+    /// Before every later apply.
+    PreUpgrade,
+    /// After every later apply.
+    PostUpgrade,
+}
+
+/// When a hook's Job is removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HookDeletion {
+    /// Before the next one is made.
+    BeforeCreation,
+    /// When it succeeded.
+    Succeeded,
+    /// When it failed.
+    Failed,
+}
+
+/// The hook that annotations describe; an error is a message and what to do.
+pub(super) fn read(kind: &str, annotations: &Dict) -> Result<Option<Hook>, (String, &'static str)> {
+    let Some(text) = annotations.get("helm.sh/hook").and_then(Value::as_text) else {
+        for orphan in ["helm.sh/hook-weight", "helm.sh/hook-delete-policy"] {
+            if annotations.get(orphan).is_some() {
+                return Err((format!("`{orphan}` without `helm.sh/hook` means nothing"), "remove it"));
+            }
+        }
+        return Ok(None);
+    };
+    let phases = words(text, |word| match word {
+        "pre-install" => Some(Phase::PreInstall),
+        "post-install" => Some(Phase::PostInstall),
+        "pre-upgrade" => Some(Phase::PreUpgrade),
+        "post-upgrade" => Some(Phase::PostUpgrade),
+        _ => None,
+    })
+    .map_err(|word| {
+        let help =
+            "hooks run before and after install and upgrade; leave tests, deletion and rollback hooks out of the chart";
+        (format!("the hook `{word}` is not supported"), help)
+    })?;
+    if kind != "Job" {
+        let help = "apply it as an ordinary object, or make it a Job";
+        return Err((format!("a {kind} cannot be a hook, only a Job"), help));
+    }
+    let deletion =
+        annotations.get("helm.sh/hook-delete-policy").and_then(Value::as_text).unwrap_or("before-hook-creation");
+    let deletion = words(deletion, |word| match word {
+        "before-hook-creation" => Some(HookDeletion::BeforeCreation),
+        "hook-succeeded" => Some(HookDeletion::Succeeded),
+        "hook-failed" => Some(HookDeletion::Failed),
+        _ => None,
+    })
+    .map_err(|word| {
+        (format!("`{word}` is not a deletion policy"), "write before-hook-creation, hook-succeeded or hook-failed")
+    })?;
+    let weight = annotations.get("helm.sh/hook-weight").and_then(Value::as_text).unwrap_or("0");
+    let weight = weight
+        .trim()
+        .parse()
+        .map_err(|_| (format!("`{weight}` is not a weight"), "write a whole number in quotes, such as \"-5\""))?;
+    Ok(Some(Hook { phases, weight, deletion }))
+}
+
+fn words<T>(text: &str, meaning: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, String> {
+    text.split(',').map(str::trim).map(|word| meaning(word).ok_or_else(|| word.to_owned())).collect()
+}

@@ -1,0 +1,193 @@
+//! Renders the components of a runtime, through the cache.
+
+use std::sync::Arc;
+
+use crate::budget::{Budget, Limits};
+use crate::bundle::{self, Bundle};
+use crate::cache::{CacheKey, Outcome, RenderCache, Touched};
+use crate::diagnostic::{Diagnostic, Place};
+use crate::fleet::Settings;
+use crate::object::{self, Draft};
+use crate::resolve::{Resolved, ResolvedComponent};
+use crate::template::Facts;
+use crate::value::{self, KeyPath, Value};
+use crate::yaml;
+
+mod scope;
+
+pub use scope::RenderFacts;
+
+/// Renders runtimes of one fleet.
+#[derive(Clone, Copy)]
+pub struct Renderer<'a> {
+    settings: &'a Settings,
+    cache: &'a dyn RenderCache,
+}
+
+impl std::fmt::Debug for Renderer<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Renderer").field("settings", &self.settings.file).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Renderer<'a> {
+    /// A renderer with these limits and this cache.
+    pub fn new(settings: &'a Settings, cache: &'a dyn RenderCache) -> Self {
+        Self { settings, cache }
+    }
+
+    /// The bundle of a runtime, or all that is wrong with it.
+    pub fn runtime(&self, resolved: &Resolved) -> Result<Bundle, Vec<Diagnostic>> {
+        let mut drafts = Vec::with_capacity(resolved.components.len());
+        let mut findings = Vec::new();
+        for component in &resolved.components {
+            match self.drafts(resolved, component) {
+                Ok(found) => drafts.push((component, found)),
+                Err(mut said) => findings.append(&mut said),
+            }
+        }
+        if findings.is_empty() {
+            match bundle::assemble(resolved, &drafts, self.settings.objects) {
+                Ok(bundle) => return Ok(bundle),
+                Err(said) => findings = said,
+            }
+        }
+        for finding in &mut findings {
+            finding.runtimes.push(resolved.runtime.name.clone());
+        }
+        Err(findings)
+    }
+
+    /// The objects of one component as its chart writes them, from the cache if they can be.
+    pub fn drafts(&self, resolved: &Resolved, component: &ResolvedComponent) -> Result<Arc<Outcome>, Vec<Diagnostic>> {
+        let facts = RenderFacts::new(resolved, component);
+        let values = Value::Dict(component.values.clone());
+        let key = CacheKey {
+            chart: component.chart.id,
+            values: value::digest(&values),
+            limits: fingerprint(self.settings.limits),
+        };
+        let outcome = if let Some(outcome) = self.cache.find(&key, &|touched| facts.hold(touched)) {
+            outcome
+        } else {
+            check_values(component, &values)?;
+            let outcome = Arc::new(render(component, &facts, self.settings.limits));
+            self.cache.store(key, facts.touched(), outcome.clone());
+            outcome
+        };
+        match &*outcome {
+            Ok(_) => Ok(outcome),
+            Err(findings) => Err(findings.clone()),
+        }
+    }
+}
+
+fn fingerprint(limits: Limits) -> u64 {
+    limits.steps ^ limits.memory.rotate_left(20) ^ limits.output.rotate_left(40) ^ u64::from(limits.depth)
+}
+
+/// The chart's schema against the final values; each violation is shown where the value was set.
+pub(crate) fn check_values(component: &ResolvedComponent, values: &Value) -> Result<(), Vec<Diagnostic>> {
+    let Some(schema) = &component.chart.schema else { return Ok(()) };
+    let findings: Vec<Diagnostic> = schema
+        .check(values)
+        .into_iter()
+        .map(|violation| {
+            let place = nearest_origin(component, &violation.path);
+            let mut finding = Diagnostic::error("schema", violation.message).at(place).key(&violation.path);
+            finding.help = violation.help;
+            finding.note(format!("the rule of chart {} is here", component.chart.name), Some(violation.rule))
+        })
+        .collect();
+    if findings.is_empty() { Ok(()) } else { Err(findings) }
+}
+
+/// Where a value was set; for one that is missing, where the nearest thing above it was.
+fn nearest_origin(component: &ResolvedComponent, path: &KeyPath) -> Place {
+    let mut steps = path.0.clone();
+    while !steps.is_empty() {
+        if let Some(place) = component.origin_of(&KeyPath(steps.clone())) {
+            return place;
+        }
+        steps.pop();
+    }
+    component.origin.clone()
+}
+
+fn render(component: &ResolvedComponent, facts: &RenderFacts, limits: Limits) -> Outcome {
+    let chart = &component.chart;
+    let budget = Budget::new(limits);
+    let mut drafts: Vec<Draft> = Vec::new();
+    let mut findings = Vec::new();
+    for plain in &chart.plain {
+        collect(object::drafts(&plain.file, &plain.documents), &mut drafts, &mut findings);
+    }
+    let values = Value::Dict(component.values.clone());
+    for name in chart.templates.names().filter(|name| !is_partial(name)) {
+        let scope = facts.scope(component, name).data("Values", values.clone());
+        match chart.templates.render(name, &scope, &budget) {
+            Ok(text) => collect(read(component, name, &text), &mut drafts, &mut findings),
+            Err(finding) => findings.push(finding),
+        }
+    }
+    if findings.is_empty() { Ok(drafts) } else { Err(findings) }
+}
+
+/// Renders one template with its reads of `Values` recorded.
+pub(crate) fn render_watched(
+    component: &ResolvedComponent,
+    facts: &RenderFacts,
+    name: &str,
+    values: &Facts,
+    limits: Limits,
+) -> Result<Vec<Draft>, Vec<Diagnostic>> {
+    let budget = Budget::new(limits);
+    let scope = facts.scope(component, name).facts("Values", values);
+    match component.chart.templates.render(name, &scope, &budget) {
+        Ok(text) => read(component, name, &text),
+        Err(finding) => Err(vec![finding]),
+    }
+}
+
+fn collect(found: Outcome, drafts: &mut Vec<Draft>, findings: &mut Vec<Diagnostic>) {
+    match found {
+        Ok(mut found) => drafts.append(&mut found),
+        Err(mut said) => findings.append(&mut said),
+    }
+}
+
+/// Files of macros write nothing of their own.
+pub(crate) fn is_partial(name: &str) -> bool {
+    name.rsplit('/').next().is_some_and(|leaf| leaf.starts_with('_') || leaf.starts_with("NOTES.txt"))
+}
+
+/// The objects in what a template wrote.
+fn read(component: &ResolvedComponent, name: &str, text: &str) -> Outcome {
+    let file: Arc<str> = format!("{}/templates/{name}", component.chart.folder).into();
+    match yaml::documents(text, &yaml::Options::default()) {
+        Ok(documents) => object::drafts(&file, &documents),
+        Err(problems) => Err(problems
+            .into_iter()
+            .map(|problem| {
+                let line = text.lines().nth(problem.mark.line.saturating_sub(1) as usize).unwrap_or_default();
+                let mut finding =
+                    Diagnostic::error(problem.code, format!("in what the template writes: {}", problem.message))
+                        .at(Place::file(file.clone()));
+                finding.help = problem.help;
+                finding.note(format!("line {} of its output: {}", problem.mark.line, excerpt(line)), None)
+            })
+            .collect()),
+    }
+}
+
+/// A line short enough to show.
+fn excerpt(line: &str) -> String {
+    let short: String = line.chars().take(100).collect();
+    if short.len() < line.len() { format!("{short}...") } else { short }
+}
+
+impl RenderFacts {
+    fn hold(&self, touched: &Touched) -> bool {
+        touched.iter().all(|((root, path), before)| self.find(root, path) == before.as_ref())
+    }
+}

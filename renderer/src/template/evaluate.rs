@@ -1,0 +1,213 @@
+//! Runs a program: one evaluator for one render, on one thread.
+//!
+//! Every statement, expression and turn of a loop is a step of the budget, and every text, list and map is paid for before
+//! it is made. Its own recursion is counted too, so that no template can exhaust the stack.
+
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::Library;
+use super::fault::{Fault, Frame, Site};
+use super::item::Item;
+use super::program::{Program, Span};
+use super::scope::Scope;
+use crate::budget::{Budget, Exceeded};
+use crate::failure::Failure;
+use crate::value::Value;
+
+mod calls;
+mod expressions;
+mod files;
+mod lookup;
+mod loops;
+mod macros;
+mod modules;
+mod statements;
+
+/// Statements and expressions inside each other, over all calls: what a small stack holds, without optimization too.
+const NESTING: u32 = 400;
+
+/// The slots of a routine that runs, or of a template that was imported.
+pub(super) struct Activation<'a> {
+    slots: Vec<Item<'a>>,
+    program: Arc<Program>,
+    /// Which macro of the program; none is its top level.
+    number: Option<u32>,
+    /// Where its macro was declared.
+    parent: Option<usize>,
+    /// Names it sees besides its own and the scope's: those of whoever included it, or those given to `tpl`.
+    seen: Option<Seen<'a>>,
+}
+
+/// Names of elsewhere and what they hold.
+pub(super) type Seen<'a> = Rc<BTreeMap<Arc<str>, Item<'a>>>;
+
+/// One render.
+pub(super) struct Evaluator<'a> {
+    library: &'a Library,
+    scope: &'a Scope<'a>,
+    budget: &'a Budget,
+    program: Arc<Program>,
+    activations: Vec<Activation<'a>>,
+    current: usize,
+    out: String,
+    captures: u32,
+    calls: Vec<Frame>,
+    nesting: u32,
+    /// Arguments of the calls that are being made, so that a call need not allocate.
+    arguments: Vec<Value>,
+    modules: BTreeMap<Arc<str>, Option<usize>>,
+    texts: HashMap<Arc<str>, Arc<Program>>,
+}
+
+/// How a body ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flow {
+    Next,
+    Break,
+    Continue,
+}
+
+impl<'a> Evaluator<'a> {
+    pub(super) fn new(library: &'a Library, scope: &'a Scope<'a>, budget: &'a Budget, program: Arc<Program>) -> Self {
+        Self {
+            library,
+            scope,
+            budget,
+            program,
+            activations: Vec::new(),
+            current: 0,
+            out: String::new(),
+            captures: 0,
+            calls: Vec::new(),
+            nesting: 0,
+            arguments: Vec::new(),
+            modules: BTreeMap::new(),
+            texts: HashMap::new(),
+        }
+    }
+
+    /// The output of the program.
+    pub(super) fn render(mut self) -> Result<String, Fault> {
+        let program = Arc::clone(&self.program);
+        self.out.reserve(program.text.len());
+        self.activate(&program, None, None, None);
+        self.run(&program.routine.body)?;
+        Ok(self.out)
+    }
+
+    /// Begins a routine; gives back the one that ran before.
+    fn activate(
+        &mut self,
+        program: &Arc<Program>,
+        number: Option<u32>,
+        parent: Option<usize>,
+        seen: Option<Seen<'a>>,
+    ) -> usize {
+        let routine = match number.and_then(|number| program.macros.get(number as usize)) {
+            Some(found) => &found.routine,
+            None => &program.routine,
+        };
+        let mut slots = Vec::with_capacity(routine.names.len());
+        slots.resize_with(routine.names.len(), || Item::Unset);
+        let of_parent =
+            || parent.and_then(|parent| self.activations.get(parent)).and_then(|parent| parent.seen.clone());
+        let seen = seen.or_else(of_parent);
+        let program = Arc::clone(program);
+        self.activations.push(Activation { slots, program, number, parent, seen });
+        std::mem::replace(&mut self.current, self.activations.len() - 1)
+    }
+
+    /// Ends a routine and goes back to the one before. An imported template may lie above it and stays.
+    fn deactivate(&mut self, before: usize) {
+        if self.current + 1 == self.activations.len() {
+            self.activations.pop();
+        } else if let Some(activation) = self.activations.get_mut(self.current) {
+            activation.slots.clear();
+        }
+        self.current = before;
+    }
+
+    fn put(&mut self, slot: u32, item: Item<'a>) {
+        if let Some(place) = self.activations.get_mut(self.current).and_then(|own| own.slots.get_mut(slot as usize)) {
+            *place = item;
+        }
+    }
+
+    fn site(&self) -> Site<'_> {
+        Site { program: &self.program, calls: &self.calls }
+    }
+
+    fn fault(&self, code: &'static str, span: Span, message: impl Into<String>) -> Fault {
+        self.site().fault(code, span, message)
+    }
+
+    #[cold]
+    fn failure(&self, span: Span, name: Option<&str>, failure: &Failure) -> Fault {
+        self.site().failure(span, name, failure)
+    }
+
+    #[cold]
+    fn exceeded(&self, span: Span, exceeded: Exceeded) -> Fault {
+        self.failure(span, None, &Failure::Exceeded(exceeded))
+    }
+
+    fn step(&self, span: Span) -> Result<(), Fault> {
+        self.budget.steps(1).map_err(|exceeded| self.exceeded(span, exceeded))
+    }
+
+    fn pay(&self, bytes: u64, span: Span) -> Result<(), Fault> {
+        self.budget.memory(bytes).map_err(|exceeded| self.exceeded(span, exceeded))
+    }
+
+    /// Goes one level deeper.
+    fn deeper(&mut self, span: Span) -> Result<(), Fault> {
+        self.nesting += 1;
+        self.has_room(0, span)
+    }
+
+    /// Makes sure that there is stack left for so many levels.
+    fn has_room(&self, levels: u32, span: Span) -> Result<(), Fault> {
+        if self.nesting + levels > NESTING {
+            return Err(self.nested_too_deep(span));
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn nested_too_deep(&self, span: Span) -> Fault {
+        let name = self.calls.first().map_or(&self.program.name, |call| &call.program.name);
+        self.fault("limit", span, format!("`{name}` nests more than {NESTING} statements and expressions"))
+    }
+
+    /// Writes text, within the limit of a template's output.
+    fn write(&mut self, text: &str, span: Span) -> Result<(), Fault> {
+        self.room_for(text.len() as u64, span)?;
+        self.out.push_str(text);
+        Ok(())
+    }
+
+    /// Makes sure that so many bytes may be written.
+    fn room_for(&self, bytes: u64, span: Span) -> Result<(), Fault> {
+        let limit = self.budget.limits().output;
+        if (self.out.len() as u64).saturating_add(bytes) > limit {
+            return Err(self.exceeded(span, Exceeded::Output(limit)));
+        }
+        if self.captures > 0 {
+            self.pay(bytes, span)?;
+        }
+        Ok(())
+    }
+
+    /// Catches what is written.
+    fn capture(&mut self, span: Span, write: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<Value, Fault> {
+        let outer = std::mem::take(&mut self.out);
+        self.captures += 1;
+        write(self)?;
+        self.captures -= 1;
+        let text = std::mem::replace(&mut self.out, outer);
+        self.pay(text.len() as u64, span)?;
+        Ok(Value::from(text))
+    }
+}

@@ -1,0 +1,91 @@
+//! What names and expressions hold while a template runs: data, and the few things that are no data.
+//!
+//! Only data can be put into lists, maps and namespaces, so nothing here can contain itself.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::program::{Program, Span};
+use super::scope::Facts;
+use crate::value::{List, Step, Value};
+
+/// What an expression gives.
+#[derive(Clone)]
+pub(super) enum Item<'a> {
+    /// A slot that nothing was put into.
+    Unset,
+    Data(Value),
+    /// What is not set, and why.
+    Missing(Rc<Missing>),
+    /// A map of facts of which nothing was read yet.
+    Facts(Rc<Tracked<'a>>),
+    Namespace(Rc<RefCell<BTreeMap<Arc<str>, Value>>>),
+    Macro(Rc<MacroItem>),
+    /// An imported template: where its names are.
+    Module(usize),
+    Loop(Rc<Turns>),
+    /// The files of the chart, or some of them.
+    Files(Option<Rc<Vec<Arc<str>>>>),
+}
+
+impl Item<'_> {
+    /// What an error calls it.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Self::Unset | Self::Missing(_) => "not set",
+            Self::Data(value) => value.kind(),
+            Self::Facts(_) => "a map",
+            Self::Namespace(_) => "a namespace",
+            Self::Macro(_) => "a macro",
+            Self::Module(_) => "an imported template",
+            Self::Loop(_) => "a loop",
+            Self::Files(_) => "files",
+        }
+    }
+}
+
+/// Something that is not set.
+pub(super) struct Missing {
+    pub program: Arc<Program>,
+    pub span: Span,
+    pub reason: Reason,
+}
+
+/// Why it is not set.
+pub(super) enum Reason {
+    /// No such name.
+    Unknown(Arc<str>),
+    /// Nothing below the parent, whose source ends there.
+    Key { parent: Value, parent_end: u32, key: String, root: Option<Arc<str>> },
+    /// A parameter that was not given.
+    Parameter { callee: Arc<str> },
+    /// What a loop, a module or a namespace does not have.
+    Member { of: &'static str, key: Arc<str> },
+}
+
+/// A map inside facts, and the way to it.
+pub(super) struct Tracked<'a> {
+    pub facts: &'a Facts,
+    pub root: Arc<str>,
+    pub path: Vec<Step>,
+    pub value: Value,
+}
+
+/// A macro and the activation it was declared in.
+pub(super) struct MacroItem {
+    pub program: Arc<Program>,
+    pub number: u32,
+    pub activation: usize,
+}
+
+/// A running loop, as `loop` shows it.
+pub(super) struct Turns {
+    pub items: List,
+    pub at: Cell<usize>,
+    pub depth: usize,
+    /// The loop of this program that calls itself.
+    pub recursive: Option<(Arc<Program>, u32)>,
+    pub last: RefCell<Option<Vec<Value>>>,
+}

@@ -1,0 +1,10 @@
+//! The fleet repository as a whole: what is read, decided, rendered and refused, and with which words.
+
+// Tells clippy that the functions behind the tests are test code too.
+#![cfg(test)]
+
+mod messages;
+mod properties;
+mod rendering;
+mod repository;
+mod resolving;
