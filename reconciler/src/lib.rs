@@ -3,3 +3,5 @@
 //! Owns Git access, the plan, server-side apply with the field manager `reeve`, the inventory and health. Decisions are
 //! pure functions in modules of their own; Git and the API server are named edges around them. It never renders (that
 //! is `renderer`) and knows nothing of Dapr or of the proxies.
+
+pub mod tree;

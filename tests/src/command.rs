@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 
-use crate::assets::Program;
+use crate::assets::{Program, Released};
 use crate::cluster::{self, Cluster};
 use crate::control_plane::ControlPlane;
 use crate::{assets, harness_binary, relay, supervisor};
@@ -26,10 +26,10 @@ pub struct Args {
 enum Action {
     /// Find, build or install every server and tool that the tests need
     Setup,
-    /// Print the path of one server, built if it must be
+    /// Print the path of one server or tool, built if it must be
     Find {
-        #[arg(value_parser = program)]
-        program: Program,
+        #[arg(value_parser = wanted)]
+        program: Wanted,
     },
     /// Run a command with a cluster that all test processes below it share
     Run {
@@ -44,12 +44,24 @@ enum Action {
     Relay { target: SocketAddr },
 }
 
+/// Something that can be looked for.
+#[derive(Clone, Copy, Debug)]
+enum Wanted {
+    Server(Program),
+    Released(Released),
+}
+
 impl Args {
     pub fn run(self) -> Result<ExitCode> {
         match self.action {
             Action::Setup => assets::ensure_all().map(|()| ExitCode::SUCCESS),
             Action::Find { program } => {
-                println!("{}", assets::find(program)?.display());
+                let found = match program {
+                    Wanted::Server(program) => Some(assets::find(program)?),
+                    Wanted::Released(program) => assets::released(program)?,
+                };
+                let Some(found) = found else { return Ok(ExitCode::FAILURE) };
+                println!("{}", found.display());
                 Ok(ExitCode::SUCCESS)
             }
             Action::Run { command } => run(&command),
@@ -59,9 +71,13 @@ impl Args {
     }
 }
 
-fn program(name: &str) -> Result<Program, String> {
-    let names = Program::ALL.map(Program::name);
-    Program::ALL.into_iter().find(|program| program.name() == name).ok_or(format!("one of {}", names.join(", ")))
+fn wanted(name: &str) -> Result<Wanted, String> {
+    let servers = Program::ALL.into_iter().map(|program| (program.name(), Wanted::Server(program)));
+    let released = Released::ALL.into_iter().map(|program| (program.name(), Wanted::Released(program)));
+    let all: Vec<_> = servers.chain(released).collect();
+    let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
+    let message = format!("one of {}", names.join(", "));
+    all.into_iter().find(|(known, _)| *known == name).map(|(_, wanted)| wanted).ok_or(message)
 }
 
 fn run(command: &[String]) -> Result<ExitCode> {

@@ -1,4 +1,5 @@
-//! Programs of other projects, built in place from a released module; they take long, so only `make e2e` builds them.
+//! Programs of other projects, built in place from a released module; they take long, so only `make e2e` and
+//! `make bench` build them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +7,10 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use super::{go, is_executable};
+use super::{go, is_executable, pinned};
+
+/// Pins Helm for the conformance cases of the renderer, and so for everything.
+const HELM_MOD: &str = include_str!("../../assets/helm/go.mod");
 
 /// Set by `make e2e CACHED=1`: use what is built, build nothing.
 const CACHED: &str = "CACHED";
@@ -15,12 +19,16 @@ const CACHED: &str = "CACHED";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Released {
     CoreDns,
+    Helm,
 }
 
 impl Released {
+    pub const ALL: [Released; 2] = [Released::CoreDns, Released::Helm];
+
     pub fn name(self) -> &'static str {
         match self {
             Released::CoreDns => "coredns",
+            Released::Helm => "helm",
         }
     }
 
@@ -28,6 +36,7 @@ impl Released {
     fn source(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Released::CoreDns => ("github.com/coredns/coredns", "v1.12.4", "."),
+            Released::Helm => ("helm.sh/helm/v3", pinned(HELM_MOD, "helm.sh/helm/v3"), "./cmd/helm"),
         }
     }
 

@@ -1,0 +1,68 @@
+//! What `--help` shows below the options: examples, and what the exit status means.
+
+pub(super) const REEVE: &str = "\
+Examples:
+  reeve new fleet my-fleet            a fleet repository to begin with
+  reeve validate my-fleet             all that is wrong with it
+  reeve render my-fleet               all that it renders to
+  reeve diff HEAD~1 .                 what the last change does to each runtime
+  reeve explain -r dev image.tag      which file sets a value
+
+Exit status: 0 all is well, 1 there are findings or differences, 2 the command could not do its work.";
+
+pub(super) const RENDER: &str = "\
+Examples:
+  reeve render                                          all runtimes of the repository here
+  reeve render -r eu-1 -c web                           one component of one runtime
+  reeve render -r eu-1 | kubectl diff -f -              against a cluster
+  reeve render --rev v1.2.0 -o digest                   what a tag rendered to
+  reeve render --git https://host/fleet.git --rev main
+
+A runtime that cannot be rendered is left out; what is wrong with it is told on standard error.
+Exit status: 0 all is printed, 1 there are errors, 2 the command could not do its work.";
+
+pub(super) const VALIDATE: &str = "\
+Examples:
+  reeve validate                                        the repository here
+  reeve validate --against origin/main                  released charts must not have changed since
+  reeve validate -o github                              annotations in a pull request
+  reeve validate -o sarif > reeve.sarif                 for code scanning
+  reeve validate -o json | jq '.findings[].code'
+
+The JSON document has `findings`, each with severity, code, message, file, line, column, length, key, help, notes and
+runtimes, and `summary` with runtimes, components, objects, errors and warnings. Fields that do not apply are null.
+Exit status: 0 no errors, 1 errors (with --warnings-as-errors also warnings), 2 the command could not do its work.";
+
+pub(super) const DIFF: &str = "\
+Examples:
+  reeve diff HEAD~1 HEAD                                the last commit
+  reeve diff main .                                     what is not on main yet
+  reeve diff main my-branch -r eu-1                     for one runtime
+  reeve diff ./old-fleet ./new-fleet -o json            two folders
+
+A and B are folders if such folders exist, else revisions of the repository here (or of that of -C PATH). Runtimes that
+change alike are shown together. Of Secrets it is told which keys change, not how.
+Exit status: 0 no difference, 1 differences, 2 something could not be rendered or read.";
+
+pub(super) const EXPLAIN: &str = "\
+Examples:
+  reeve explain -r eu-1 image.tag                       which files set a value, the last one wins
+  reeve explain -r eu-1 -c web resources.limits
+  reeve explain -r eu-1 Deployment/web .spec.replicas   which values a field comes from
+  reeve explain -r eu-1 deployment/web '.spec.template.spec.containers[0].image'
+
+What a field comes from is found by trial: each value that its template reads is changed, and the field is looked at.";
+
+pub(super) const NEW: &str = "\
+Examples:
+  reeve new fleet my-fleet            makes the folder my-fleet
+  reeve new chart web                 makes charts/web/0.1.0 in the repository here
+  reeve new runtime eu-1              makes runtimes/eu-1.yaml in the repository here
+
+Nothing that exists is overwritten.";
+
+pub(super) const COMPLETIONS: &str = "\
+Examples:
+  reeve completions bash > /etc/bash_completion.d/reeve
+  reeve completions zsh > \"${fpath[1]}/_reeve\"
+  reeve completions fish > ~/.config/fish/completions/reeve.fish";

@@ -1,0 +1,90 @@
+//! Differences for people.
+
+use std::io::{self, Write};
+
+use reeve_renderer::diff::{ChangeKind, FieldChange, Group, ObjectChange};
+use reeve_renderer::value::Value;
+use reeve_renderer::yaml;
+
+use super::lines::{Line, lines};
+use crate::cli::style::{Paint, Style};
+use crate::cli::text::{count, harmless, in_runtimes, value};
+
+/// Writes all groups, with an empty line between them, and a line that sums them up. That there is no difference is only
+/// said of what could be compared in full.
+pub(super) fn write(groups: &[Group], complete: bool, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    for group in groups {
+        writeln!(out, "{}", style.paint(Paint::Strong, &in_runtimes(&group.runtimes)))?;
+        for change in &group.changes {
+            object(change, style, out)?;
+        }
+        writeln!(out)?;
+    }
+    if groups.is_empty() {
+        return if complete { writeln!(out, "no difference") } else { Ok(()) };
+    }
+    let runtimes = groups.iter().map(|group| group.runtimes.len()).sum();
+    let mut counts = [0usize; 3];
+    for group in groups {
+        for change in &group.changes {
+            let at = match change.kind {
+                ChangeKind::Added(_) => 0,
+                ChangeKind::Changed(_) => 1,
+                ChangeKind::Removed(_) => 2,
+            };
+            counts[at] += group.runtimes.len();
+        }
+    }
+    let [added, changed, removed] = counts;
+    writeln!(out, "{}: {added} added, {changed} changed, {removed} removed", count(runtimes, "runtime"))
+}
+
+fn object(change: &ObjectChange, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let (paint, sign) = match change.kind {
+        ChangeKind::Added(_) => (Paint::Added, '+'),
+        ChangeKind::Changed(_) => (Paint::Changed, '~'),
+        ChangeKind::Removed(_) => (Paint::Removed, '-'),
+    };
+    let name = style.paint(paint, &format!("{sign} {}", change.key));
+    writeln!(out, "  {name} {}", style.paint(Paint::Faint, &format!("(component {})", change.component)))?;
+    match &change.kind {
+        ChangeKind::Added(object) => {
+            let mut text = String::new();
+            yaml::write(&Value::Dict(object.clone()), &mut text);
+            text.lines().try_for_each(|line| {
+                let line = format!("+ {}", harmless(line));
+                writeln!(out, "      {}", style.paint(Paint::Added, &line))
+            })
+        }
+        ChangeKind::Removed(_) => Ok(()),
+        ChangeKind::Changed(fields) => fields.iter().try_for_each(|change| field(change, style, out)),
+    }
+}
+
+fn field(change: &FieldChange, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let path = harmless(&change.path.to_string()).into_owned();
+    let (added, removed) =
+        (|text: &str| style.paint(Paint::Added, text), |text: &str| style.paint(Paint::Removed, text));
+    match (&change.before, &change.after) {
+        (Some(Value::Text(old)), Some(Value::Text(new))) if have_lines_that_differ(old, new) => {
+            writeln!(out, "      {path}:")?;
+            lines(old, new).into_iter().try_for_each(|line| match line {
+                Line::Same(text) => writeln!(out, "          {}", harmless(text)),
+                Line::Removed(text) => writeln!(out, "        {}", removed(&format!("- {}", harmless(text)))),
+                Line::Added(text) => writeln!(out, "        {}", added(&format!("+ {}", harmless(text)))),
+                Line::Hidden(many) => {
+                    writeln!(out, "          {}", style.paint(Paint::Faint, &format!("... {}", count(many, "line"))))
+                }
+            })
+        }
+        (Some(old), Some(new)) => writeln!(out, "      {path}: {} -> {}", removed(&value(old)), added(&value(new))),
+        (None, Some(new)) => writeln!(out, "      {}", added(&format!("+ {path}: {}", value(new)))),
+        (Some(old), None) => writeln!(out, "      {}", removed(&format!("- {path}: {}", value(old)))),
+        (None, None) => Ok(()),
+    }
+}
+
+/// A change of nothing but the line break at the end cannot be seen in lines.
+fn have_lines_that_differ(old: &str, new: &str) -> bool {
+    (old.contains('\n') || new.contains('\n')) && old.lines().ne(new.lines())
+}

@@ -1,0 +1,141 @@
+//! `reeve render`: the objects of each runtime, printed as they are rendered.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use reeve_renderer::bundle::{Bundle, BundleComponent, Object};
+use reeve_renderer::findings::Findings;
+use reeve_renderer::fleet::Loader;
+use reeve_renderer::suggest::did_you_mean;
+use reeve_renderer::value::Value;
+use reeve_renderer::yaml;
+
+use super::args::{RenderArgs, RenderFormat};
+use super::failure::Failure;
+use super::report::{self, Reporter};
+use super::source::{Source, select_runtimes};
+use super::{Status, Terminal, bundles};
+
+pub(super) fn run(args: &RenderArgs, terminal: &mut Terminal) -> Result<Status, Failure> {
+    let source = Source::open(&args.path, &args.revision)?;
+    let (fleet, said) = source.load(&Loader::new())?;
+    let names = select_runtimes(&args.runtimes, fleet.runtimes.keys())?;
+    let mut findings = Findings::new();
+    findings.extend(said);
+    let mut printer = Printer::new(args, &mut terminal.out);
+    printer.begin()?;
+    bundles::each(&fleet, &names, |name, rendered| {
+        match rendered {
+            Ok(bundle) => {
+                printer.bundle(&bundle)?;
+                findings.add_for(name, bundle.warnings);
+            }
+            Err(said) => {
+                printer.failed = true;
+                findings.add_for(name, said);
+            }
+        }
+        Ok(())
+    })?;
+    let (failed, unknown) = printer.end()?;
+    let status = if failed || findings.has_errors() { Status::Findings } else { Status::Fine };
+    let findings = findings.into_sorted();
+    if !findings.is_empty() {
+        terminal.out.flush()?;
+        let mut report = Vec::new();
+        Reporter::new(&*source.tree, terminal.error_style).write(&findings, &mut report)?;
+        writeln!(report, "{}", report::tally(&findings))?;
+        // Whoever closed standard error does not want to know.
+        let _ = io::stderr().write_all(&report);
+    }
+    match unknown {
+        // A component of a runtime that failed may well be there.
+        Some(failure) if !failed => Err(failure),
+        _ => Ok(status),
+    }
+}
+
+struct Printer<'a, W: Write> {
+    args: &'a RenderArgs,
+    out: &'a mut W,
+    printed: usize,
+    /// Components seen, to tell which of those asked for is in no runtime.
+    seen: BTreeSet<Arc<str>>,
+    failed: bool,
+}
+
+impl<'a, W: Write> Printer<'a, W> {
+    fn new(args: &'a RenderArgs, out: &'a mut W) -> Self {
+        Self { args, out, printed: 0, seen: BTreeSet::new(), failed: false }
+    }
+
+    fn begin(&mut self) -> io::Result<()> {
+        match self.args.output {
+            RenderFormat::Json => write!(self.out, "{{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":["),
+            RenderFormat::Yaml | RenderFormat::Name | RenderFormat::Digest => Ok(()),
+        }
+    }
+
+    fn bundle(&mut self, bundle: &Bundle) -> io::Result<()> {
+        if matches!(self.args.output, RenderFormat::Digest) && self.args.components.is_empty() {
+            return writeln!(self.out, "{} {}", bundle.digest, bundle.runtime);
+        }
+        for component in &bundle.components {
+            if !self.seen.contains(&component.name) {
+                self.seen.insert(component.name.clone());
+            }
+            let wanted = &self.args.components;
+            if wanted.is_empty() || wanted.iter().any(|name| **name == *component.name) {
+                self.component(bundle, component)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn component(&mut self, bundle: &Bundle, component: &BundleComponent) -> io::Result<()> {
+        if matches!(self.args.output, RenderFormat::Digest) {
+            return writeln!(self.out, "{} {} {}", component.digest, bundle.runtime, component.name);
+        }
+        component.objects.iter().try_for_each(|object| self.object(bundle, component, object))
+    }
+
+    fn object(&mut self, bundle: &Bundle, component: &BundleComponent, object: &Object) -> io::Result<()> {
+        let first = self.printed == 0;
+        self.printed += 1;
+        match self.args.output {
+            RenderFormat::Yaml => {
+                let origin = &object.origin;
+                let (runtime, name) = (&bundle.runtime, &component.name);
+                let mut text = if first { String::new() } else { "---\n".to_owned() };
+                // Writing to text cannot fail.
+                let _ = write!(text, "# runtime {runtime}, component {name}, {}", origin.file);
+                if origin.document > 1 {
+                    let _ = write!(text, " document {}", origin.document);
+                }
+                text.push('\n');
+                yaml::write(&Value::Dict(object.value.clone()), &mut text);
+                self.out.write_all(text.as_bytes())
+            }
+            RenderFormat::Json => {
+                self.out.write_all(if first { b"\n" } else { b",\n" })?;
+                serde_json::to_writer(&mut *self.out, &object.value).map_err(io::Error::from)
+            }
+            RenderFormat::Name => writeln!(self.out, "{} {} {}", bundle.runtime, component.name, object.key),
+            RenderFormat::Digest => Ok(()),
+        }
+    }
+
+    /// Whether a runtime failed, and the component that no runtime has.
+    fn end(self) -> io::Result<(bool, Option<Failure>)> {
+        if matches!(self.args.output, RenderFormat::Json) {
+            self.out.write_all(b"\n]}\n")?;
+        }
+        let unknown = self.args.components.iter().find(|name| !self.seen.contains(name.as_str())).map(|name| {
+            let help = did_you_mean(name, self.seen.iter().map(|name| &**name));
+            Failure::unknown(format!("no runtime that was rendered has a component `{name}`"), help)
+        });
+        Ok((self.failed, unknown))
+    }
+}

@@ -1,0 +1,123 @@
+use std::sync::Arc;
+
+use reeve_renderer::diagnostic::{Diagnostic, Place};
+use reeve_renderer::tree::MemoryTree;
+
+use super::{Counts, Reporter, excerpt, github, json, sarif, summary, tally};
+use crate::cli::style::Style;
+
+fn shown(finding: Diagnostic, style: Style) -> String {
+    let tree: MemoryTree = [("a.yaml", "one: 1\n\ttwo: \x1b[31m2\n"), ("b.yaml", "x\ny: 3\n")].into_iter().collect();
+    let mut out = Vec::new();
+    Reporter::new(&tree, style).write(&[finding], &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn two() -> Diagnostic {
+    let mut finding = Diagnostic::error("some-code", "it is wrong")
+        .at(Place::new("a.yaml", 2, 2).with_length(3))
+        .note("the other is here", Some(Place::new("b.yaml", 2, 1)))
+        .help("mend it");
+    finding.runtimes = vec!["eu-1".into(), "eu-2".into()];
+    finding
+}
+
+#[test]
+fn a_finding_shows_its_line_a_mark_its_notes_and_what_to_do() {
+    let wanted = "\
+error[some-code]: it is wrong
+ --> a.yaml:2:2
+  |
+2 |  two: \u{fffd}[31m2
+  |  ^^^
+  |
+  = note: the other is here
+ ::: b.yaml:2:1
+  |
+2 | y: 3
+  | -
+  |
+  = help: mend it
+  = in 2 runtimes: eu-1, eu-2
+
+";
+    assert_eq!(shown(two(), Style::new(false)), wanted);
+}
+
+#[test]
+fn what_concerns_a_whole_file_marks_nothing_in_it() {
+    let finding = Diagnostic::warning("w", "odd").at(Place::file("a.yaml")).help("look");
+    assert_eq!(shown(finding, Style::new(false)), "warning[w]: odd\n --> a.yaml:1:1\n  = help: look\n\n");
+}
+
+#[test]
+fn a_place_beyond_the_file_is_named_and_not_shown() {
+    for place in [Place::new("a.yaml", 99, 1), Place::new("gone.yaml", 2, 1), Place::new("a.yaml", 0, 0)] {
+        let text = shown(Diagnostic::error("e", "x").at(place.clone()), Style::new(false));
+        assert_eq!(text, format!("error[e]: x\n{:width$}--> {place}\n\n", "", width = place.line.to_string().len()));
+    }
+}
+
+#[test]
+fn colours_come_only_when_asked_for() {
+    assert!(shown(two(), Style::new(true)).contains("\x1b[1;31merror[some-code]\x1b[0m"));
+    assert!(!shown(two(), Style::new(false)).contains('\x1b'));
+}
+
+#[test]
+fn of_a_long_line_the_part_around_the_mark_is_shown() {
+    let line = format!("{}HERE{}", "a".repeat(1000), "b".repeat(1000));
+    let shown = excerpt(&line, 1001, 4);
+    let marked: String = shown.line.chars().skip(shown.indent).take(shown.length).collect();
+    assert_eq!(marked, "HERE");
+    assert!(shown.line.starts_with("...") && shown.line.ends_with("..."), "{}", shown.line);
+    assert!(shown.line.len() < 160, "{}", shown.line);
+    let all = excerpt("short", 1, 100_000);
+    assert_eq!((all.indent, all.length), (0, 5), "a mark ends with its line");
+    let beyond = excerpt("short", 4_000_000_000, u32::MAX as usize);
+    assert_eq!((beyond.indent, beyond.length), (5, 1));
+}
+
+#[test]
+fn the_last_line_counts() {
+    let counts = Counts { runtimes: 3, components: 12, objects: 1 };
+    let plain = Style::new(false);
+    assert_eq!(summary(&[], counts, plain), "checked 3 runtimes, 12 components, 1 object: no findings");
+    assert_eq!(tally(&[two(), two(), Diagnostic::warning("w", "x")]), "2 errors, 1 warning");
+}
+
+#[test]
+fn an_annotation_stays_on_its_line() {
+    let finding = Diagnostic::error("e", "50% of\r\nit::x").at(Place::new("a,b:c%.yaml", 2, 3).with_length(4));
+    let mut out = Vec::new();
+    github::write(&[finding], "fleet/", &mut out).unwrap();
+    let wanted = "::error file=fleet/a%2Cb%3Ac%25.yaml,line=2,col=3,endColumn=6,title=e::50%25 of%0D%0Ait::x\n";
+    assert_eq!(String::from_utf8(out).unwrap(), wanted);
+}
+
+#[test]
+fn sarif_names_rules_and_escapes_paths() {
+    let odd = Diagnostic::warning("a-code", "x").at(Place::new("a b/ü.yaml", 2, 3).with_length(4));
+    let document = sarif::document(&[two(), odd], "fleet/");
+    assert_eq!(document["version"], "2.1.0");
+    let run = &document["runs"][0];
+    assert_eq!(run["tool"]["driver"]["rules"][0]["id"], "a-code");
+    let result = &run["results"][1];
+    assert_eq!((&result["ruleIndex"], &result["level"]), (&0.into(), &"warning".into()));
+    let location = &result["locations"][0]["physicalLocation"];
+    assert_eq!(location["artifactLocation"]["uri"], "fleet/a%20b/%C3%BC.yaml");
+    assert_eq!(location["region"], serde_json::json!({ "startLine": 2, "startColumn": 3, "endColumn": 7 }));
+    assert_eq!(run["results"][0]["relatedLocations"][0]["message"]["text"], "the other is here");
+}
+
+#[test]
+fn json_has_every_field_of_a_finding() {
+    let names: Vec<Arc<str>> = vec!["eu-1".into(), "eu-2".into()];
+    let wanted = serde_json::json!({
+        "severity": "error", "code": "some-code", "message": "it is wrong", "file": "a.yaml", "line": 2, "column": 2,
+        "length": 3, "key": null, "help": "mend it",
+        "notes": [{ "message": "the other is here", "file": "b.yaml", "line": 2, "column": 1, "length": 1 }],
+        "runtimes": names.iter().map(|name| &**name).collect::<Vec<_>>(),
+    });
+    assert_eq!(json::finding(&two()), wanted);
+}

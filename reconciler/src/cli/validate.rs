@@ -1,0 +1,64 @@
+//! `reeve validate`: every runtime, all findings, each once.
+
+use std::io::Write as _;
+
+use reeve_renderer::diagnostic::{Diagnostic, Severity};
+use reeve_renderer::findings::Findings;
+use reeve_renderer::fleet::Loader;
+use reeve_renderer::{released, resolve};
+
+use super::args::{ReportFormat, ValidateArgs};
+use super::failure::Failure;
+use super::progress::Progress;
+use super::report::{self, Counts, Reporter};
+use super::source::Source;
+use super::{Status, Terminal, bundles};
+
+pub(super) fn run(args: &ValidateArgs, terminal: &mut Terminal) -> Result<Status, Failure> {
+    let source = Source::open(&args.path, &args.revision)?;
+    let (mut findings, counts) = check(&source, args)?;
+    if args.warnings_as_errors {
+        for finding in &mut findings {
+            finding.severity = Severity::Error;
+        }
+    }
+    let out = &mut terminal.out;
+    match args.output {
+        ReportFormat::Text => {
+            Reporter::new(&*source.tree, terminal.style).write(&findings, out)?;
+            writeln!(out, "{}", report::summary(&findings, counts, terminal.style))?;
+        }
+        ReportFormat::Json => writeln!(out, "{:#}", report::json::document(&findings, counts))?,
+        ReportFormat::Github => report::github::write(&findings, &source.prefix(), out)?,
+        ReportFormat::Sarif => writeln!(out, "{:#}", report::sarif::document(&findings, &source.prefix()))?,
+    }
+    Ok(if findings.iter().any(Diagnostic::is_error) { Status::Findings } else { Status::Fine })
+}
+
+fn check(source: &Source, args: &ValidateArgs) -> Result<(Vec<Diagnostic>, Counts), Failure> {
+    // Opened first, so that a slip in its name costs no render.
+    let before = args.against.as_ref().map(|name| Source::beside(name, &args.path, &args.revision)).transpose()?;
+    let (fleet, said) = source.load(&Loader::new())?;
+    let mut findings = Findings::new();
+    findings.extend(said);
+    findings.extend(resolve::check(&fleet));
+    if let Some(before) = before {
+        findings.extend(released::check(&*before.tree, &*source.tree, &fleet)?);
+    }
+    let names: Vec<_> = fleet.runtimes.keys().cloned().collect();
+    let mut counts = Counts { runtimes: names.len(), ..Counts::default() };
+    let mut progress = Progress::new(names.len());
+    bundles::each(&fleet, &names, |name, rendered| {
+        progress.step();
+        match rendered {
+            Ok(bundle) => {
+                counts.components += bundle.components.len();
+                counts.objects += bundle.components.iter().map(|component| component.objects.len()).sum::<usize>();
+                findings.add_for(name, bundle.warnings);
+            }
+            Err(said) => findings.add_for(name, said),
+        }
+        Ok(())
+    })?;
+    Ok((findings.into_sorted(), counts))
+}

@@ -1,0 +1,142 @@
+//! `reeve validate`.
+
+use crate::repository::Repository;
+
+/// Three findings in three files, two of which runtimes see.
+fn broken() -> Repository {
+    let repository = Repository::fleet();
+    repository.change("runtimes/eu-2.yaml", "replicas: 5", "replicas: -5");
+    repository.write("layers/more.yaml", "kind: Layer\nvalues:\n  a: 1\n  a: 2\n");
+    repository.write("runtimes/eu-3.yaml", "kind: Runtime\nlayers: [bsae]\n");
+    repository
+}
+
+#[test]
+fn a_fine_repository_has_no_findings() {
+    let ended = Repository::fleet().reeve(&["validate"]).with(0);
+    assert_eq!(ended.out, "checked 2 runtimes, 2 components, 6 objects: no findings\n");
+    assert_eq!(ended.err, "");
+}
+
+#[test]
+fn every_finding_is_shown_with_its_line() {
+    let ended = broken().reeve(&["validate"]).with(1);
+    let wanted = "\
+error[yaml-duplicate-key]: `a` is there twice
+ --> layers/more.yaml:4:3
+  |
+4 |   a: 2
+  |   ^
+  |
+  = note: the first is here
+ ::: layers/more.yaml:3:3
+  |
+3 |   a: 1
+  |   -
+  |
+  = help: keep one of the two
+
+error[schema]: replicas must be at least 0, not -5
+ --> runtimes/eu-2.yaml:5:7
+  |
+5 |       replicas: -5
+  |       ^^^^^^^^
+  |
+  = note: the rule of chart web is here
+ ::: charts/web/1.0.0/values.schema.json:1:70
+  |
+1 | { \"type\": \"object\", \"properties\": { \"replicas\": { \"type\": \"integer\", \"minimum\": 0 } } }
+  |                                                                      ---------
+  |
+  = in runtime eu-2
+
+error[unknown-layer]: there is no layer `bsae`
+ --> runtimes/eu-3.yaml:2:10
+  |
+2 | layers: [bsae]
+  |          ^^^^
+  |
+  = help: did you mean `base`?
+  = in runtime eu-3
+
+checked 3 runtimes, 1 component, 3 objects: 3 errors
+";
+    assert_eq!(ended.out, wanted);
+}
+
+#[test]
+fn what_many_runtimes_see_is_said_once() {
+    let repository = Repository::fleet();
+    for at in 3..=12 {
+        repository.write(&format!("runtimes/eu-{at}.yaml"), "kind: Runtime\n");
+    }
+    repository.change("charts/web/1.0.0/templates/deployment.yaml.j2", "Values.image.tag", "Values.image.tga");
+    let ended = repository.reeve(&["validate"]).with(1);
+    assert_eq!(ended.out.matches("error[").count(), 1, "{}", ended.out);
+    assert!(ended.out.contains("= in 12 runtimes: eu-1, eu-10, eu-11 and 9 more\n"), "{}", ended.out);
+}
+
+#[test]
+fn json_lists_findings_and_counts() {
+    let document = broken().reeve(&["validate", "-o", "json"]).with(1).json();
+    let wanted = serde_json::json!({ "runtimes": 3, "components": 1, "objects": 3, "errors": 3, "warnings": 0 });
+    assert_eq!(document["summary"], wanted);
+    let last = &document["findings"][2];
+    assert_eq!((&last["file"], &last["line"], &last["column"]), (&"runtimes/eu-3.yaml".into(), &2.into(), &10.into()));
+    assert_eq!((&last["code"], &last["severity"]), (&"unknown-layer".into(), &"error".into()));
+    assert_eq!(last["runtimes"], serde_json::json!(["eu-3"]));
+}
+
+#[test]
+fn github_and_sarif_count_paths_from_the_root_of_the_git_repository() {
+    let outer = Repository::empty();
+    outer.write("fleets/a/fleet.yaml", "kind: Fleet\nlayers:\n  - name: gone\n");
+    outer.commit();
+    let ended = outer.reeve(&["validate", "fleets/a", "-o", "github"]).with(1);
+    let wanted = "::error file=fleets/a/fleet.yaml,line=3,col=11,endColumn=14,title=unknown-layer::\
+                  there is no layer `gone`%0Ahelp: write layers/gone.yaml\n";
+    assert_eq!(ended.out, wanted);
+    let sarif = outer.reeve(&["validate", "fleets/a", "-o", "sarif"]).with(1).json();
+    let location = &sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
+    assert_eq!(location["artifactLocation"]["uri"], "fleets/a/fleet.yaml");
+}
+
+#[test]
+fn warnings_are_allowed_unless_told_otherwise() {
+    let repository = Repository::fleet();
+    repository.write("channels/other.yaml", "kind: Channel\ncomponents:\n  nobody: 1.0.0\n");
+    let ended = repository.reeve(&["validate"]).with(0);
+    assert!(ended.out.starts_with("warning[unused-component]"), "{}", ended.out);
+    assert!(ended.out.ends_with(": 1 warning\n"), "{}", ended.out);
+    let ended = repository.reeve(&["validate", "--warnings-as-errors"]).with(1);
+    assert!(ended.out.starts_with("error[unused-component]"), "{}", ended.out);
+}
+
+#[test]
+fn a_released_chart_must_not_change_against_a_revision_or_a_folder() {
+    let repository = Repository::fleet();
+    repository.commit();
+    repository.reeve(&["validate", "--against", "HEAD"]).with(0);
+    repository.write("charts/web/1.1.0/Chart.yaml", "apiVersion: v2\nname: web\nversion: 1.1.0\n");
+    repository.reeve(&["validate", "--against", "main"]).with(0);
+    repository.change("charts/web/1.0.0/values.yaml", "nginx", "httpd");
+    let ended = repository.reeve(&["validate", "--against", "HEAD"]).with(1);
+    assert!(ended.out.starts_with("error[released-chart]: charts/web/1.0.0 is released"), "{}", ended.out);
+    let other = Repository::fleet();
+    let ended = repository.reeve(&["validate", "--against", other.path().to_str().unwrap()]).with(1);
+    assert!(ended.out.contains("released-chart"), "{}", ended.out);
+    repository.reeve(&["validate"]).with(0);
+}
+
+#[test]
+fn a_fleet_in_a_folder_of_a_repository_is_compared_with_the_same_folder() {
+    let outer = Repository::fleet();
+    let inner = Repository::empty();
+    inner.write("README.md", "x");
+    std::process::Command::new("cp").arg("-r").arg(outer.path()).arg(inner.file("fleet")).status().unwrap();
+    inner.commit();
+    inner.reeve(&["validate", "fleet", "--against", "HEAD"]).with(0);
+    inner.change("fleet/charts/web/1.0.0/values.yaml", "nginx", "httpd");
+    let ended = inner.reeve(&["validate", "fleet", "--against", "HEAD"]).with(1);
+    assert!(ended.out.contains("--> charts/web/1.0.0/values.yaml"), "{}", ended.out);
+}
