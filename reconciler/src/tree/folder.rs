@@ -16,6 +16,9 @@ use super::{BAD_NAME, LINK, SUBMODULE, content_id, unreadable};
 #[cfg(test)]
 mod tests;
 
+/// The renderer refuses files of a mebibyte, so no larger one needs an id that Git would give it.
+const LARGEST_HASHED: u64 = 16 << 20;
+
 /// What a fleet repository consists of. Other things at its root, such as build output, may be huge and are never
 /// looked at, so their ids are not worth finding out.
 const PARTS: [&str; 5] = ["fleet.yaml", "channels", "layers", "charts", "runtimes"];
@@ -117,7 +120,12 @@ impl FolderTree {
             }
             (EntryKind::Folder, "40000", listing.id)
         } else if kind.is_file() {
-            let id = Oid::hash_file(ObjectType::Blob, at).map_err(|error| unreadable(path, error))?;
+            // What is too large to be read is not worth reading: its size and age will do as its name.
+            let id = if found.len() > LARGEST_HASHED {
+                hash(path, ObjectType::Blob, format!("{} {:?}", found.len(), found.modified().ok()).as_bytes())?
+            } else {
+                Oid::hash_file(ObjectType::Blob, at).map_err(|error| unreadable(path, error))?
+            };
             let mode = if found.permissions().mode() & 0o100 == 0 { "100644" } else { "100755" };
             (EntryKind::File { size: found.len() }, mode, id)
         } else {

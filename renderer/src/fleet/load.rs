@@ -43,6 +43,7 @@ impl Loader {
         let mut findings = Vec::new();
         let mut seen = Seen::default();
         self.settings(tree, &mut fleet, &mut findings, &mut seen)?;
+        check_root(tree, &mut fleet, &mut findings)?;
         for (folder, deep) in [("channels", false), ("layers", false), ("runtimes", true)] {
             for (path, entry) in files(tree, folder, deep, &mut findings)? {
                 let parsed = self.parsed(tree, &path, &entry, &mut findings, &mut seen)?;
@@ -67,6 +68,11 @@ impl Loader {
             findings.push(finding.at(Place::file("fleet.yaml")).help("`reeve new fleet NAME` makes one"));
             return Ok(());
         };
+        if let EntryKind::Folder | EntryKind::Other(_) = entry.kind {
+            findings.push(misplaced("fleet.yaml", entry.kind));
+            fleet.broken.insert("fleet.yaml".to_owned());
+            return Ok(());
+        }
         match self.parsed(tree, "fleet.yaml", &entry, findings, seen)? {
             Parsed::Settings(settings) => fleet.settings = settings,
             _ => {
@@ -139,6 +145,27 @@ impl Loader {
         keep(&mut self.files.lock().unwrap_or_else(PoisonError::into_inner), &seen.files);
         keep(&mut self.charts.lock().unwrap_or_else(PoisonError::into_inner), &seen.charts);
     }
+}
+
+/// A part of the repository that is something else than a folder would silently be an empty one.
+fn check_root(tree: &dyn Tree, fleet: &mut Fleet, findings: &mut Vec<Diagnostic>) -> Result<(), TreeError> {
+    for entry in tree.list("")? {
+        let part = matches!(&*entry.name, "channels" | "layers" | "charts" | "runtimes");
+        if part && entry.kind != EntryKind::Folder {
+            findings.push(misplaced(&entry.name, entry.kind));
+            fleet.broken.insert(format!("{}/", entry.name));
+        }
+    }
+    Ok(())
+}
+
+fn misplaced(path: &str, kind: EntryKind) -> Diagnostic {
+    let (what, wanted) = match kind {
+        EntryKind::File { .. } => ("a file", "a folder"),
+        EntryKind::Folder => ("a folder", "a file"),
+        EntryKind::Other(what) => (what, if path == "fleet.yaml" { "a file" } else { "a folder" }),
+    };
+    Diagnostic::error("not-a-file", format!("{path} is {what}, and must be {wanted}")).at(Place::file(path))
 }
 
 /// What a revision consists of.

@@ -5,7 +5,7 @@
 
 use regex::{Captures, Regex, RegexBuilder};
 
-use crate::budget::Budget;
+use crate::budget::{Budget, Exceeded};
 use crate::failure::Failure;
 use crate::value::Value;
 
@@ -54,16 +54,16 @@ impl Pattern {
         budget.steps(pattern.len() as u64 / 4 + 8)?;
         let wrong = |why: &str| Failure::argument(format!("`{}` is no regular expression: {why}", shortened(pattern)));
         if pattern.len() > LONGEST {
-            return Err(wrong("it is too large"));
+            return Err(Exceeded::Memory(COMPILED as u64).into());
         }
         let translated = syntax::translate(pattern).map_err(|why| wrong(&why))?;
-        budget.steps(translated.states / 4)?;
+        budget.steps(translated.states * 2)?;
         let regex = RegexBuilder::new(&translated.pattern)
             .size_limit(COMPILED)
             .nest_limit(syntax::MAX_NESTING * 2)
             .build()
             .map_err(|error| match error {
-                regex::Error::CompiledTooBig(_) => wrong("it is too large"),
+                regex::Error::CompiledTooBig(_) => Exceeded::Memory(COMPILED as u64).into(),
                 _ => wrong("it is not understood"),
             })?;
         Ok(Self { regex, states: translated.states })
@@ -104,6 +104,7 @@ fn shortened(pattern: &str) -> &str {
 }
 
 fn regex_match(budget: &Budget, arguments: &[Value]) -> Result<Value, Failure> {
+    // What is no pattern matches nothing, as in Sprig; one that is too large for us is an error all the same.
     match must_regex_match(budget, arguments) {
         Err(Failure::Argument(_)) if text(arguments, 0).is_ok() && text(arguments, 1).is_ok() => Ok(false.into()),
         other => other,

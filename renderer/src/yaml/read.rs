@@ -7,6 +7,9 @@ use super::scalar;
 use super::{Content, Dialect, Mark, Node, Options, Problem};
 use crate::value::Value;
 
+/// After so many problems of one text the rest is not looked at.
+const MOST_PROBLEMS: usize = 100;
+
 /// The documents of a text, with all that is wrong with them. Empty documents are left out. A syntax error ends the
 /// reading: what a parser says after the first is guesswork.
 pub fn documents(text: &str, options: &Options) -> Result<Vec<Node>, Vec<Problem>> {
@@ -15,6 +18,9 @@ pub fn documents(text: &str, options: &Options) -> Result<Vec<Node>, Vec<Problem
     let mut reading = granit_parser::Options::default();
     reading.set_emit_comments(false);
     for event in Parser::new_from_str_with_options(text, reading) {
+        if builder.problems.len() >= MOST_PROBLEMS {
+            break;
+        }
         match event {
             Ok((event, span)) => match take(&mut builder, event, &span, options.dialect) {
                 Ok(()) => {}

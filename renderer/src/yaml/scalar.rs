@@ -136,7 +136,8 @@ fn ambiguous(text: &str, unsigned: &str) -> Option<&'static str> {
         return Some("a number to base sixty");
     }
     // Without a point, or without a sign in the exponent, YAML 1.1 sees text; commit ids look like this.
-    if bare.contains(['e', 'E']) && !fraction(unsigned) && text.parse::<f64>().is_ok_and(f64::is_finite) {
+    let number = text.parse::<f64>();
+    if bare.contains(['e', 'E']) && number.is_ok_and(|number| !fraction(unsigned) || !number.is_finite()) {
         return Some("a number");
     }
     None

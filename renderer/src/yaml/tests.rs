@@ -96,6 +96,10 @@ fn scalars_that_readers_disagree_on_are_refused_with_what_to_write() {
             "a: 1e10",
             "1:4 yaml-ambiguous: `1e10` is a number to some readers of YAML and something else to others (write \"1e10\" for the text, or 10000000000.0 for the number)",
         ),
+        (
+            "a: 1e400",
+            "1:4 yaml-ambiguous: `1e400` is a number to some readers of YAML and something else to others (write \"1e400\" for the text)",
+        ),
         ("a: .nan", "1:4 yaml-ambiguous: `.nan` is no number that an object can hold (write \".nan\" for the text)"),
         (
             "a: 99999999999999999999",

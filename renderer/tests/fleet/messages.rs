@@ -14,6 +14,10 @@ const CASES: &[(&[(&str, &str)], &str)] = &[
         "fleet.yaml:1:1 missing-file: there is no fleet.yaml: this is not a fleet repository (`reeve new fleet NAME` makes one)",
     ),
     (
+        &[("runtimes/eu-1.yaml", ""), ("runtimes/us-1.yaml", ""), ("runtimes", "a file")],
+        "runtimes:1:1 not-a-file: runtimes is a file, and must be a folder",
+    ),
+    (
         &[("runtimes/eu-1.yaml", "kind: Runtime\nchanel: regular\n")],
         "runtimes/eu-1.yaml:2:1 unknown-key at chanel: `chanel` is not a known key (did you mean `channel`?)",
     ),
