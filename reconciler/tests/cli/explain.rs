@@ -54,7 +54,7 @@ Deployment.apps default/web .spec.image is \"nginx:2\"
     assert!(ended.out.ends_with("\n  Component.name\n"), "{}", ended.out);
     let ended = repository.reeve(&["explain", "-r", "eu-2", "configmap/second", ".data.a"]).with(0);
     assert!(
-        ended.out.contains("settings.yaml document 2") && ended.out.contains("depends on no value"),
+        ended.out.contains("settings.yaml document 2") && ended.out.contains("it comes from the chart itself"),
         "{}",
         ended.out
     );
