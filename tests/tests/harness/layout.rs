@@ -95,11 +95,14 @@ fn is_reached(file: &Path) -> bool {
     let place = folder.file_name().unwrap().to_str().unwrap();
     let above = folder.parent().unwrap();
     let is_root = match place {
-        "tests" | "benches" | "examples" => is_package(above),
+        "tests" | "benches" | "examples" if is_package(above) => true,
         "src" => is_package(above) && ["lib", "main"].contains(&stem),
         "bin" => above.ends_with("src"),
-        // `tests/<name>/main.rs`
-        _ => stem == "main" && above.ends_with("tests") && above.parent().is_some_and(is_package),
+        // `tests/<name>/main.rs`, `benches/<name>/main.rs`
+        _ => {
+            let named = above.ends_with("tests") || above.ends_with("benches");
+            stem == "main" && named && above.parent().is_some_and(is_package)
+        }
     };
     is_root
         || [folder.with_extension("rs"), folder.join("lib.rs"), folder.join("main.rs")]
@@ -110,6 +113,7 @@ fn is_reached(file: &Path) -> bool {
 
 fn declares(line: &str, module: &str) -> bool {
     let line = line.trim();
-    let line = line.strip_prefix("pub(crate) ").or(line.strip_prefix("pub ")).unwrap_or(line);
+    let visible = ["pub(crate) ", "pub(super) ", "pub "].iter().find_map(|word| line.strip_prefix(word));
+    let line = visible.unwrap_or(line);
     line == format!("mod {module};")
 }
