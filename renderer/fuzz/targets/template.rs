@@ -7,7 +7,7 @@ use reeve_renderer::template::{Scope, Source, Templates};
 use reeve_renderer::value::Value;
 use reeve_renderer::yaml::{Options, documents};
 
-const VALUES: &str = "{name: web, n: 3, f: 1.5, t: true, list: [1, two, {a: b}], map: {x: {y: z}}, empty: {}}";
+const VALUES: &str = "{name: web, count: 3, ratio: 1.5, flag: true, list: [1, two, {a: b}], map: {x: {w: z}}, empty: {}}";
 
 fuzz_target!(|text: &str| {
     let source = Source { name: "x.j2".to_owned(), file: "x.j2".into(), text: text.into() };

@@ -2,6 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use reeve_renderer::value::Value;
 use reeve_renderer::yaml::{Dialect, Options, documents, write};
 
 fuzz_target!(|text: &str| {
@@ -12,8 +13,23 @@ fuzz_target!(|text: &str| {
             let mut written = String::new();
             write(&value, &mut written);
             let again = documents(&written, &Options::default()).expect("what we write can be read");
-            let again = again.first().map_or(reeve_renderer::value::Value::Null, |node| node.to_value().expect("as deep as before"));
-            assert_eq!(again, value, "{written}");
+            let again = again.first().map_or(Value::Null, |node| node.to_value().expect("as deep as before"));
+            assert!(is_same(&again, &value), "{value:?} is written as {written}");
         }
     }
 });
+
+/// Equal, but for numbers: a whole one is written without a point, as Helm writes it.
+fn is_same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Int(a), Value::Float(b)) | (Value::Float(b), Value::Int(a)) => *a as f64 == *b,
+        (Value::List(a), Value::List(b)) => {
+            a.len() == b.len() && a.items().iter().zip(b.items()).all(|(a, b)| is_same(a, b))
+        }
+        (Value::Dict(a), Value::Dict(b)) => {
+            let pairs = a.entries().iter().zip(b.entries());
+            a.len() == b.len() && pairs.into_iter().all(|((k, a), (l, b))| k == l && is_same(a, b))
+        }
+        (a, b) => a == b,
+    }
+}
