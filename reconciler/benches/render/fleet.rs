@@ -26,12 +26,12 @@ pub(crate) fn run() -> Result<()> {
     let (loader, cache) = (Loader::new(), MemoryCache::new(CACHE));
     let begin = Instant::now();
     let before = load(&loader, &open()?)?;
-    let after_load = begin.elapsed();
+    let files_read = begin.elapsed();
     let names: Vec<Arc<str>> = before.runtimes.keys().cloned().collect();
     let objects = render(&before, &cache, &names)?;
     let cold = begin.elapsed();
     let (hits, misses) = cache.counts();
-    measure::line("everything from nothing: reading all files", after_load);
+    measure::line("everything from nothing: reading all files", files_read);
     measure::line("everything from nothing: all bundles", cold);
     measure::count("objects", objects);
     measure::count("components rendered", misses);

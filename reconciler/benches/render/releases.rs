@@ -1,6 +1,6 @@
 //! 1,000 releases of one chart of ten templates, each with values of its own, against Helm.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,6 +22,8 @@ use crate::{chart, repository};
 const RELEASES: usize = 1_000;
 /// Starting Helm takes long enough that a part of them tells the time of one.
 const STARTED: usize = 50;
+/// Which part: a step that shares no factor with the turns in which the values vary, so that every variant is met.
+const STEP: usize = 19;
 
 pub(crate) fn run() -> Result<()> {
     let releases: Vec<(String, String)> =
@@ -51,13 +53,11 @@ pub(crate) fn run() -> Result<()> {
         return Ok(());
     };
     let workspace = Workspace::new(&releases)?;
-    for release in resolved.iter().step_by(RELEASES / STARTED) {
+    for release in resolved.iter().step_by(STEP).take(STARTED) {
         check_equal(release, &workspace.template(&program, &name(release)?)?)?;
     }
     measure::count("releases whose objects are equal to Helm's, one by one", STARTED);
-    let children = measure::children_on_cores()?;
-    let waited = start_each(&workspace, &program, &resolved)?;
-    let started = measure::children_on_cores()?.saturating_sub(children);
+    let (started, waited) = start_each(&workspace, &program, &resolved)?;
     let (one_thread, threads) = workspace.engine(measure::ROUNDS)?;
     measure::line(&format!("helm template, one process per release ({STARTED} started)"), each(started, STARTED));
     measure::line("helm template, as the clock on the wall has it", each(waited, STARTED));
@@ -150,11 +150,17 @@ fn check_equal(release: &Resolved, helm: &str) -> Result<()> {
     Ok(())
 }
 
-fn start_each(workspace: &Workspace, program: &std::path::Path, resolved: &[Resolved]) -> Result<Duration> {
-    let mut all = Duration::ZERO;
-    for release in resolved.iter().step_by(RELEASES / STARTED) {
-        let name = name(release)?;
-        all += measure::once(|| workspace.template(program, &name).map(drop))?;
+/// Helm started for a part of the releases: the best rounds, on cores and by the clock on the wall.
+fn start_each(workspace: &Workspace, program: &Path, resolved: &[Resolved]) -> Result<(Duration, Duration)> {
+    let (mut on_cores, mut waited) = (Duration::MAX, Duration::MAX);
+    for _ in 0..measure::ROUNDS {
+        let before = measure::children_on_cores()?;
+        let round = measure::once(|| {
+            let part = resolved.iter().step_by(STEP).take(STARTED);
+            part.into_iter().try_for_each(|release| workspace.template(program, &name(release)?).map(drop))
+        })?;
+        on_cores = on_cores.min(measure::children_on_cores()?.saturating_sub(before));
+        waited = waited.min(round);
     }
-    Ok(all)
+    Ok((on_cores, waited))
 }

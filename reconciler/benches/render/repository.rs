@@ -35,7 +35,7 @@ pub(crate) fn shop_values(number: usize) -> String {
         patch = number % 11,
     );
     text.push_str("ingress:\n  hosts:\n");
-    for host in 0..=(number % 3) {
+    for host in 0..=number % 3 {
         let _ = write!(
             text,
             "    - host: shop-{number}-{host}.example.com\n      aliases: [www{host}.shop-{number}.example.com]\n      \
