@@ -1,4 +1,4 @@
-//! Finite floats as Go writes them, for JSON, YAML and TOML.
+//! Finite floats as Go writes them: for JSON, YAML and TOML, and the digits for `printf`.
 
 /// The shortest digits that read back as `number`, and the power of ten of the first of them.
 fn shortest(number: f64) -> (String, i32) {
@@ -11,7 +11,8 @@ fn signed(number: f64, magnitude: &str) -> String {
     if number.is_sign_negative() { format!("-{magnitude}") } else { magnitude.to_owned() }
 }
 
-fn positional(digits: &str, exponent: i32) -> String {
+/// Digits with the point where the power of ten of the first puts it.
+pub(crate) fn positional(digits: &str, exponent: i32) -> String {
     let Ok(whole) = usize::try_from(exponent) else {
         let zeros = usize::try_from(-exponent - 1).unwrap_or(0);
         return format!("0.{}{digits}", "0".repeat(zeros));
@@ -23,18 +24,19 @@ fn positional(digits: &str, exponent: i32) -> String {
     }
 }
 
-fn scientific(digits: &str, exponent: i32) -> String {
+/// Digits with an exponent after `letter`.
+pub(crate) fn scientific(digits: &str, exponent: i32, letter: char) -> String {
     let (first, rest) = digits.split_at(1);
     let point = if rest.is_empty() { "" } else { "." };
     let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{first}{point}{rest}e{sign}{:02}", exponent.abs())
+    format!("{first}{point}{rest}{letter}{sign}{:02}", exponent.unsigned_abs())
 }
 
 /// Go's shortest form: an exponent below 1e-4 and from 1e6 on.
 pub(crate) fn general(number: f64) -> String {
     let (digits, exponent) = shortest(number);
     let plain = (-4..6).contains(&exponent);
-    signed(number, &if plain { positional(&digits, exponent) } else { scientific(&digits, exponent) })
+    signed(number, &if plain { positional(&digits, exponent) } else { scientific(&digits, exponent, 'e') })
 }
 
 /// A number of JSON: an exponent below 1e-6 and from 1e21 on.
@@ -43,7 +45,7 @@ pub(crate) fn json(number: f64) -> String {
     if number == 0.0 || (-6..21).contains(&exponent) {
         return signed(number, &positional(&digits, exponent));
     }
-    let written = scientific(&digits, exponent);
+    let written = scientific(&digits, exponent, 'e');
     signed(number, &written.replace("e-0", "e-"))
 }
 

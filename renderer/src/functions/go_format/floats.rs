@@ -1,5 +1,7 @@
 //! The digits of floats as Go writes them.
 
+use crate::number::{positional, scientific};
+
 /// More digits than any double has; all that follow are zeros.
 const DIGITS: usize = 1100;
 
@@ -17,8 +19,8 @@ pub(super) fn format(number: f64, verb: char, precision: Option<usize>) -> Strin
     match verb {
         'f' => fixed(number, precision.unwrap_or(0)),
         'e' | 'E' => {
-            let (digits, exponent) = scientific(number, precision);
-            written_out(&digits, exponent, verb)
+            let (digits, exponent) = significant(number, precision);
+            scientific(&digits, exponent, verb)
         }
         _ => general(number, verb, precision),
     }
@@ -32,19 +34,19 @@ fn fixed(number: f64, precision: usize) -> String {
 }
 
 fn general(number: f64, verb: char, precision: Option<usize>) -> String {
-    let significant = precision.map(|precision| precision.max(1));
-    let (digits, exponent) = scientific(number, significant.map(|count| count - 1));
+    let wanted = precision.map(|precision| precision.max(1));
+    let (digits, exponent) = significant(number, wanted.map(|count| count - 1));
     let digits = digits.trim_end_matches('0');
     let digits = if digits.is_empty() { "0" } else { digits };
-    let limit = i32::try_from(significant.unwrap_or(SHORTEST_LIMIT)).unwrap_or(i32::MAX);
+    let limit = i32::try_from(wanted.unwrap_or(SHORTEST_LIMIT)).unwrap_or(i32::MAX);
     if exponent < -4 || exponent >= limit {
-        return written_out(digits, exponent, if verb == 'G' { 'E' } else { 'e' });
+        return scientific(digits, exponent, if verb == 'G' { 'E' } else { 'e' });
     }
     positional(digits, exponent)
 }
 
 /// Significant digits without a point, and the power of ten of the first.
-fn scientific(number: f64, decimals: Option<usize>) -> (String, i32) {
+fn significant(number: f64, decimals: Option<usize>) -> (String, i32) {
     let text = match decimals {
         None => format!("{number:e}"),
         Some(count) => {
@@ -58,26 +60,4 @@ fn scientific(number: f64, decimals: Option<usize>) -> (String, i32) {
         digits.extend(std::iter::repeat_n('0', (count + 1).saturating_sub(digits.len())));
     }
     (digits, exponent.parse().unwrap_or(0))
-}
-
-fn written_out(digits: &str, exponent: i32, letter: char) -> String {
-    let (first, rest) = digits.split_at(1);
-    let point = if rest.is_empty() { "" } else { "." };
-    let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{first}{point}{rest}{letter}{sign}{:02}", exponent.unsigned_abs())
-}
-
-fn positional(digits: &str, exponent: i32) -> String {
-    let Ok(before) = usize::try_from(exponent + 1) else {
-        let zeros = "0".repeat((-exponent - 1).unsigned_abs() as usize);
-        return format!("0.{zeros}{digits}");
-    };
-    if before == 0 {
-        return format!("0.{digits}");
-    }
-    if digits.len() <= before {
-        return format!("{digits}{}", "0".repeat(before - digits.len()));
-    }
-    let (whole, fraction) = digits.split_at(before);
-    format!("{whole}.{fraction}")
 }
