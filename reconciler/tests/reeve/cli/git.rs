@@ -2,7 +2,7 @@
 
 use reeve_tests::{BasicAuth, GitRepository};
 
-use crate::repository::{FLEET, Repository};
+use crate::cli::repository::{FLEET, Repository};
 
 fn digest(repository: &Repository, args: &[&str]) -> String {
     repository.reeve(&[&["render", "-r", "eu-1", "-o", "digest"], args].concat()).with(0).out
@@ -111,6 +111,6 @@ fn what_was_fetched_is_removed_again() {
     let http = git.serve_http(None).unwrap();
     let temporary = Repository::empty();
     let output = temporary.command(&["validate", "--git", &http.url()]).env("TMPDIR", temporary.path()).output();
-    crate::repository::ended(output.unwrap()).with(0);
+    crate::cli::repository::ended(output.unwrap()).with(0);
     assert_eq!(std::fs::read_dir(temporary.path()).unwrap().count(), 0);
 }

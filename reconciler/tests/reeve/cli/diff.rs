@@ -1,6 +1,6 @@
 //! `reeve diff`.
 
-use crate::repository::Repository;
+use crate::cli::repository::Repository;
 
 #[test]
 fn nothing_changed_is_no_difference() {

@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::process::Stdio;
 
-use crate::repository::Repository;
+use crate::cli::repository::Repository;
 
 const FIRST: &str = "\
 # runtime eu-1, component web, charts/web/1.0.0/templates/settings.yaml

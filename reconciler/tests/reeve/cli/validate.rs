@@ -1,6 +1,6 @@
 //! `reeve validate`.
 
-use crate::repository::Repository;
+use crate::cli::repository::Repository;
 
 /// Three findings in three files, two of which runtimes see.
 fn broken() -> Repository {

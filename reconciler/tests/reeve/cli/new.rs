@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::repository::Repository;
+use crate::cli::repository::Repository;
 
 #[test]
 fn a_new_fleet_is_clean_and_renders() {

@@ -1,6 +1,6 @@
 //! What all commands have in common: help, colours, statuses.
 
-use crate::repository::{Repository, ended};
+use crate::cli::repository::{Repository, ended};
 
 #[test]
 fn every_command_has_examples() {

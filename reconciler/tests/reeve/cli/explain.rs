@@ -1,6 +1,6 @@
 //! `reeve explain`.
 
-use crate::repository::Repository;
+use crate::cli::repository::Repository;
 
 #[test]
 fn a_value_has_the_chain_of_files_that_set_it() {
