@@ -13,6 +13,7 @@
     reason = "the lint takes the columns of a kind for one and the same attribute"
 )]
 
+pub mod annotation;
 pub mod condition;
 mod count;
 pub mod dapr_workload;

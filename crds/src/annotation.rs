@@ -1,0 +1,15 @@
+//! Annotations by which people and Reeve talk about single objects.
+
+/// On any Reeve kind: a new value asks for a reconciliation now. The status repeats the value when it was done.
+pub const RECONCILE: &str = "reeve.dev/reconcile";
+/// On an applied object: `Always` (the default), `IfMissing` (created once, never changed) or `Never`.
+pub const APPLY: &str = "reeve.dev/apply";
+/// On an applied object: `Never` keeps it when it leaves Git; `Always` deletes even a CRD, a Namespace or a
+/// PersistentVolumeClaim.
+pub const PRUNE: &str = "reeve.dev/prune";
+/// On an applied object: `Repair`, `Report` or `Ignore`, instead of what its runtime says.
+pub const DRIFT: &str = "reeve.dev/drift";
+/// On an applied object: JSON pointers, separated by commas, of fields that others may change.
+pub const IGNORE: &str = "reeve.dev/ignore";
+/// On an applied object, written by Reeve: hash of what was applied, so that nothing is written twice.
+pub const CONTENT: &str = "reeve.dev/content";
