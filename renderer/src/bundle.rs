@@ -5,8 +5,8 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use crate::cache::Outcome;
-use crate::diagnostic::Diagnostic;
-use crate::fleet::ComponentTarget;
+use crate::diagnostic::{Diagnostic, Place};
+use crate::fleet::{ComponentTarget, HealthRule};
 use crate::object::scope::Scopes;
 use crate::object::{Draft, Hook, ObjectKey, Origin};
 use crate::resolve::{Resolved, ResolvedComponent};
@@ -47,6 +47,16 @@ pub struct BundleComponent {
     pub target: ComponentTarget,
     /// Components that must be ready first.
     pub depends_on: Vec<Arc<str>>,
+    /// The account its objects are applied as, if not that of the runtime.
+    pub service_account: Option<Arc<str>>,
+    /// How long it may take to become healthy, if not as long as the runtime says.
+    pub timeout: Option<Arc<str>>,
+    /// The channel that gave the version, unless a file named it.
+    pub channel: Option<Arc<str>>,
+    /// Where it was put into the runtime.
+    pub origin: Place,
+    /// When its objects are healthy, where its chart has a say.
+    pub health: Arc<[HealthRule]>,
     /// Its objects, in the order of their keys.
     pub objects: Vec<Object>,
     /// Names its objects.
@@ -108,6 +118,11 @@ pub(crate) fn assemble(resolved: &Resolved, drafts: &Drafts<'_>, most: usize) ->
             namespace: component.namespace.clone(),
             target: component.target,
             depends_on: component.depends_on.clone(),
+            service_account: component.service_account.clone(),
+            timeout: component.timeout.clone(),
+            channel: component.channel.clone(),
+            origin: component.origin.clone(),
+            health: component.chart.health.clone(),
             digest: digest(objects.iter().map(|object| &object.value)),
             objects,
         });
@@ -211,11 +226,12 @@ fn digest<'a>(objects: impl Iterator<Item = &'a Dict>) -> Digest {
     writer.finish()
 }
 
-/// The digest of all components with what decides their order and place.
+/// The digest of all components with what decides their order and place, and as whom they are applied. How long that may
+/// take and what is healthy then changes nothing that is applied.
 fn name(components: &[BundleComponent]) -> Digest {
     let mut writer = crate::value::DigestWriter::default();
     for component in components {
-        let head = serde_json::json!({
+        let mut head = serde_json::json!({
             "name": &*component.name,
             "chart": &*component.chart,
             "version": &*component.version,
@@ -224,6 +240,9 @@ fn name(components: &[BundleComponent]) -> Digest {
             "dependsOn": component.depends_on.iter().map(|name| &**name).collect::<Vec<_>>(),
             "objects": component.digest.to_string(),
         });
+        if let Some(account) = component.service_account.as_deref() {
+            head["serviceAccountName"] = account.into();
+        }
         let _ = writeln!(writer, "{head}");
     }
     writer.finish()

@@ -4,7 +4,7 @@
 //! fleet.yaml                    defaults, layer selection by label, components by label, waves, limits, policy
 //! channels/<name>.yaml          component -> version
 //! layers/<name>.yaml            values shared by many runtimes
-//! charts/<chart>/<version>/     Chart.yaml, values.yaml, values.schema.json, templates/**, files/**
+//! charts/<chart>/<version>/     Chart.yaml, values.yaml, values.schema.json, health.yaml, templates/**, files/**
 //! runtimes/**/<name>.yaml       a runtime
 //! ```
 //!
@@ -20,13 +20,20 @@ use crate::yaml::{Mark, Node};
 
 pub mod chart;
 mod decode;
+mod duration;
 mod files;
+pub mod health;
 mod load;
+pub mod policy;
 pub mod selector;
+pub mod target;
 
 pub use chart::Chart;
+pub use health::HealthRule;
 pub use load::Loader;
+pub use policy::Policy;
 pub use selector::Selector;
+pub use target::Target;
 
 /// Something and where it is written.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,6 +82,8 @@ pub struct Settings {
     pub channel: Option<Located<Arc<str>>>,
     /// The namespace of objects of components and runtimes that name none.
     pub namespace: Arc<str>,
+    /// By which rules runtimes are kept to Git, where they say nothing themselves.
+    pub policy: Policy,
     /// Layers by label, in the order in which they are laid on.
     pub layers: Vec<LayerRule>,
     /// Components that runtimes get by their labels.
@@ -95,6 +104,7 @@ impl Default for Settings {
             file: "fleet.yaml".into(),
             channel: None,
             namespace: "default".into(),
+            policy: Policy::default(),
             layers: Vec::new(),
             components: Vec::new(),
             waves: Vec::new(),
@@ -153,19 +163,6 @@ pub struct Layer {
     pub components: BTreeMap<Arc<str>, Located<Values>>,
 }
 
-/// Where a runtime is. The words are those of the kind `Runtime`; whoever applies knows what they mean.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Target {
-    /// `InCluster`, `KubeConfig` or `Agent`.
-    pub kind: Option<Arc<str>>,
-    /// The Secret with the kubeconfig, and the key in it.
-    pub kube_config_secret: Option<(Arc<str>, Option<Arc<str>>)>,
-    /// The account that objects are applied as, and its namespace.
-    pub service_account: Option<(Arc<str>, Option<Arc<str>>)>,
-    /// Namespaces that objects may go to; any if there are none.
-    pub namespaces: Vec<Arc<str>>,
-}
-
 /// What a runtime can do, as its file says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Capabilities {
@@ -198,6 +195,8 @@ pub struct Runtime {
     pub namespace: Option<Arc<str>>,
     /// What it can do.
     pub capabilities: Capabilities,
+    /// By which rules it is kept to Git, where its file says so.
+    pub policy: Policy,
     /// Values for every component.
     pub values: Option<Values>,
     /// Its components.

@@ -62,6 +62,10 @@ pub fn is_kind(kind: &str) -> bool {
 pub const LABEL_RULE: &str =
     "use lower-case letters, digits and '-', at most 63, beginning and ending with a letter or digit";
 
+/// The rule of [`is_subdomain`], for people.
+pub const SUBDOMAIN_RULE: &str =
+    "use lower-case letters, digits, '-' and '.', at most 253, beginning and ending with a letter or digit";
+
 /// The rule of [`is_label_value`], for people.
 pub const LABEL_VALUE_RULE: &str =
     "use letters, digits, '-', '_' and '.', at most 63, beginning and ending with a letter or digit";

@@ -6,10 +6,11 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Place};
-use crate::fleet::{Chart, Component, ComponentTarget, Fleet, Located, Runtime, Values};
+use crate::fleet::{Chart, Component, ComponentTarget, Fleet, Located, Policy, Runtime, Values};
 use crate::suggest::did_you_mean;
-use crate::value::{self, Dict, Digest, Value};
+use crate::value::{self, Dict};
 
+mod inputs;
 mod order;
 mod origins;
 mod references;
@@ -28,6 +29,10 @@ pub struct Resolved {
     pub wave: Option<Arc<str>>,
     /// Its layers, in the order in which they are laid on.
     pub layers: Vec<Arc<str>>,
+    /// The namespace of objects of components that name none.
+    pub namespace: Arc<str>,
+    /// By which rules it is kept to Git: its own, and those of the fleet where it has none.
+    pub policy: Policy,
     /// Its components, each after those that it depends on.
     pub components: Vec<ResolvedComponent>,
 }
@@ -108,6 +113,7 @@ impl<'a> Resolving<'a> {
         let channel = self.channel();
         let layers = self.layers();
         let wave = self.wave();
+        let namespace = self.namespace();
         let mut components: BTreeMap<Arc<str>, (Option<&Component>, Option<&Component>)> = BTreeMap::new();
         let fleet = self.fleet;
         for component in &fleet.settings.components {
@@ -127,7 +133,23 @@ impl<'a> Resolving<'a> {
             }
         }
         let components = order::order(resolved, &runtime, &mut self.findings)?;
-        Some(Resolved { runtime, channel, wave, layers, components })
+        let policy = runtime.policy.or(&fleet.settings.policy);
+        Some(Resolved { runtime, channel, wave, layers, namespace, policy, components })
+    }
+
+    fn namespace(&mut self) -> Arc<str> {
+        let namespace = self.runtime.namespace.clone().unwrap_or_else(|| self.fleet.settings.namespace.clone());
+        let allowed = &self.runtime.target.namespaces;
+        if let Some(first) = allowed.first().filter(|_| !allowed.contains(&namespace)) {
+            let message =
+                format!("objects that name no namespace go to `{namespace}`, which `target.namespaces` does not have");
+            let finding = Diagnostic::error("foreign-namespace", message)
+                .at(self.runtime.mark.in_file(&self.runtime.file))
+                .key("namespace")
+                .help(format!("write `namespace: {first}`, or add `{namespace}` to `target.namespaces`"));
+            self.findings.push(finding);
+        }
+        namespace
     }
 
     fn channel(&mut self) -> Option<Arc<str>> {
@@ -365,52 +387,4 @@ fn missing<'a>(
         Diagnostic::error(code, format!("there is no {what} `{}`", name.value)).at(name.mark.in_file(file));
     finding.help = did_you_mean(&name.value, known).or_else(|| Some(format!("write {folder}/{}.yaml", name.value)));
     finding
-}
-
-impl ResolvedComponent {
-    /// Names all that the render of this component can depend on but the facts of its runtime.
-    pub fn inputs(&self) -> Digest {
-        let target = self.target.as_str();
-        let optional = |text: &Option<Arc<str>>| text.as_deref().unwrap_or_default().to_owned();
-        let parts = [
-            self.name.to_string(),
-            self.chart.name.to_string(),
-            self.chart.version.to_string(),
-            self.namespace.to_string(),
-            target.to_owned(),
-            self.depends_on.join(","),
-            optional(&self.service_account),
-            optional(&self.timeout),
-            optional(&self.channel),
-        ];
-        let values = value::digest(&Value::Dict(self.values.clone()));
-        let ids: [&[u8]; 2] = [&self.chart.id.0, values.bytes()];
-        Digest::of_parts(parts.iter().map(String::as_bytes).chain(ids))
-    }
-}
-
-impl Resolved {
-    /// Names all that decides what this runtime gets. Equal inputs, equal bundle.
-    pub fn inputs(&self) -> Digest {
-        let facts = value::digest(&Value::Dict(self.facts()));
-        let components: Vec<Digest> = self.components.iter().map(ResolvedComponent::inputs).collect();
-        let wave = self.wave.as_deref().unwrap_or_default().as_bytes();
-        Digest::of_parts([&facts.bytes()[..], wave].into_iter().chain(components.iter().map(|d| &d.bytes()[..])))
-    }
-
-    /// The runtime as templates see it.
-    pub fn facts(&self) -> Dict {
-        let labels = self.runtime.labels.iter().map(|(key, value)| (key.clone(), Value::Text(value.clone())));
-        let channel = self.channel.clone().map_or(Value::Null, Value::Text);
-        let capabilities = &self.runtime.capabilities;
-        let versions = capabilities.api_versions.iter().cloned().map(Value::Text).collect();
-        let entries = [
-            ("name", Value::Text(self.runtime.name.clone())),
-            ("channel", channel),
-            ("labels", Value::dict(labels.collect()).unwrap_or(Value::Null)),
-            ("kubernetesVersion", capabilities.kubernetes_version.clone().map_or(Value::Null, Value::Text)),
-            ("apiVersions", Value::list(versions).unwrap_or(Value::Null)),
-        ];
-        Dict::new(entries.into_iter().map(|(key, value)| (Arc::from(key), value)).collect()).unwrap_or_default()
-    }
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::Values;
 use super::decode::{Decoder, Field};
 use super::load::{self, read_text};
+use super::{HealthRule, Values};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::schema::Schema;
 use crate::template::{ChartFiles, Source, Templates};
@@ -30,6 +30,8 @@ pub struct Chart {
     pub values: Option<Values>,
     /// `values.schema.json`.
     pub schema: Option<Schema>,
+    /// `health.yaml`.
+    pub health: Arc<[HealthRule]>,
     /// The Jinja templates.
     pub templates: Templates,
     /// Objects in files that are no templates: of `crds/` and plain YAML of `templates/`.
@@ -99,6 +101,7 @@ pub(super) fn read(
     let metadata = reading.metadata(&entries, name, version)?;
     let values = reading.values(&entries)?;
     let schema = reading.schema(&entries)?;
+    let health = reading.health(&entries)?;
     let (templates, plain) = reading.templates(&entries)?;
     let files = reading.files(&entries)?;
     let failed = reading.findings.iter().any(Diagnostic::is_error);
@@ -113,6 +116,7 @@ pub(super) fn read(
         metadata,
         values,
         schema,
+        health,
         templates,
         plain,
         files,
@@ -236,6 +240,14 @@ impl Reading<'_> {
         }
     }
 
+    fn health(&mut self, entries: &Entries) -> Result<Arc<[HealthRule]>, TreeError> {
+        let Some((file, node)) = self.document(entries, "health.yaml")? else { return Ok(Arc::default()) };
+        let mut decoder = Decoder::new(&file);
+        let rules = decoder.health(&node);
+        self.findings.append(&mut decoder.findings);
+        Ok(rules)
+    }
+
     fn templates(&mut self, entries: &Entries) -> Result<(Option<Templates>, Vec<PlainFile>), TreeError> {
         let mut sources = Vec::new();
         let mut plain = Vec::new();
@@ -293,7 +305,7 @@ impl Reading<'_> {
     fn files(&mut self, entries: &Entries) -> Result<Files, TreeError> {
         let mut files = BTreeMap::new();
         for name in entries.keys() {
-            let special = matches!(&**name, "Chart.yaml" | "values.yaml" | "values.schema.json");
+            let special = matches!(&**name, "Chart.yaml" | "values.yaml" | "values.schema.json" | "health.yaml");
             if special || name.starts_with("templates/") || name.starts_with("crds/") {
                 continue;
             }

@@ -1,6 +1,7 @@
 //! From nodes to typed fields, with every mistake noted and none fatal.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry::{Occupied, Vacant};
 use std::sync::Arc;
 
 use super::{Located, Values};
@@ -126,6 +127,55 @@ impl Decoder {
 
     pub(super) fn names(&mut self, field: &Field<'_>) -> Vec<Located<Arc<str>>> {
         self.list(field).iter().filter_map(|item| self.name(item)).collect()
+    }
+
+    /// Text with so many characters.
+    pub(super) fn bounded(&mut self, field: &Field<'_>, least: usize, most: usize) -> Option<Arc<str>> {
+        let text = self.text(field)?;
+        let length = text.value.chars().count();
+        let fine = (least..=most).contains(&length);
+        if !fine {
+            let message = format!("`{}` must have between {least} and {most} characters, not {length}", field.path);
+            self.report(text.mark, &field.path, Diagnostic::error("out-of-range", message));
+        }
+        fine.then_some(text.value)
+    }
+
+    /// The name of an object that exists elsewhere.
+    pub(super) fn object_name(&mut self, field: &Field<'_>) -> Option<Arc<str>> {
+        let name = self.text(field)?;
+        let fine = names::is_subdomain(&name.value);
+        if !fine {
+            let message = format!("`{}` is not a name that Kubernetes takes", name.value);
+            self.report(name.mark, &field.path, Diagnostic::error("bad-name", message).help(names::SUBDOMAIN_RULE));
+        }
+        fine.then_some(name.value)
+    }
+
+    /// A list must have so many entries.
+    pub(super) fn count(&mut self, field: &Field<'_>, found: usize, least: usize, most: usize) {
+        if !(least..=most).contains(&found) {
+            let message = format!("`{}` must have between {least} and {most} entries, not {found}", field.path);
+            self.report(field.node.mark, &field.path, Diagnostic::error("out-of-range", message));
+        }
+    }
+
+    /// No text may be in a list twice.
+    pub(super) fn distinct(&mut self, items: &[Field<'_>]) {
+        let mut seen: BTreeMap<&str, Mark> = BTreeMap::new();
+        for item in items {
+            let Content::Scalar(Value::Text(text)) = &item.node.content else { continue };
+            match seen.entry(text) {
+                Vacant(entry) => {
+                    entry.insert(item.node.mark);
+                }
+                Occupied(first) => {
+                    let finding = Diagnostic::error("duplicate-entry", format!("`{text}` is there twice"));
+                    let finding = finding.note("the first is here", Some(first.get().in_file(&self.file)));
+                    self.report(item.node.mark, &item.path, finding.help("keep one of the two"));
+                }
+            }
+        }
     }
 
     pub(super) fn boolean(&mut self, field: &Field<'_>) -> Option<bool> {

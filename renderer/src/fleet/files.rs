@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::decode::{Decoder, Field};
 use super::{
     Capabilities, Channel, Component, ComponentTarget, Layer, LayerRule, Located, ReleasedCharts, Runtime, Settings,
-    Target, Wave,
+    Wave,
 };
 use crate::budget::Limits;
 use crate::diagnostic::Diagnostic;
@@ -14,7 +14,7 @@ use crate::yaml::{Mark, Node};
 
 impl Decoder {
     /// Every file says what it is, so that a file in the wrong folder is noticed.
-    fn kind(&mut self, fields: &BTreeMap<&str, Field<'_>>, mark: Mark, wanted: &'static str) {
+    pub(super) fn kind(&mut self, fields: &BTreeMap<&str, Field<'_>>, mark: Mark, wanted: &'static str) {
         let path = crate::value::KeyPath::root().key("kind");
         match fields.get("kind") {
             Some(field) => {
@@ -35,11 +35,12 @@ impl Decoder {
         self.kind(&fields, root.mark, "Fleet");
         let mut settings = Settings { file: self.file.clone(), ..Settings::default() };
         if let Some(defaults) = fields.get("defaults") {
-            let defaults = self.map(defaults, &["channel", "namespace"]);
+            let defaults = self.map(defaults, &["channel", "namespace", "policy"]);
             settings.channel = defaults.get("channel").and_then(|field| self.name(field));
             if let Some(namespace) = defaults.get("namespace").and_then(|field| self.name(field)) {
                 settings.namespace = namespace.value;
             }
+            settings.policy = defaults.get("policy").map(|field| self.policy(field)).unwrap_or_default();
         }
         if let Some(layers) = fields.get("layers") {
             settings.layers =
@@ -155,6 +156,7 @@ impl Decoder {
             "layers",
             "namespace",
             "capabilities",
+            "policy",
             "values",
             "components",
         ];
@@ -172,6 +174,7 @@ impl Decoder {
             layers: get("layers").map(|field| self.names(field)).unwrap_or_default(),
             namespace: get("namespace").and_then(|field| self.name(field)).map(|name| name.value),
             capabilities: get("capabilities").map(|field| self.capabilities(field)).unwrap_or_default(),
+            policy: get("policy").map(|field| self.policy(field)).unwrap_or_default(),
             values: get("values").and_then(|field| self.values(field)),
             components: get("components").map(|field| self.components(field, false)).unwrap_or_default(),
             name: name?,
@@ -197,37 +200,6 @@ impl Decoder {
                 None
             }
         }
-    }
-
-    fn target(&mut self, field: &Field<'_>) -> Target {
-        let fields = self.map(field, &["type", "kubeConfigSecretRef", "serviceAccount", "namespaces"]);
-        let words = [("InCluster", "InCluster"), ("KubeConfig", "KubeConfig"), ("Agent", "Agent")];
-        let kind = fields.get("type").and_then(|field| self.word(field, &words)).map(Arc::from);
-        let kube_config_secret = fields.get("kubeConfigSecretRef").and_then(|field| self.reference(field, "key"));
-        if kind.as_deref() == Some("KubeConfig") && kube_config_secret.is_none() {
-            let finding = Diagnostic::error("missing-key", "`target.kubeConfigSecretRef` is missing");
-            self.report(field.mark, &field.path, finding.help("name the Secret with the kubeconfig of the cluster"));
-        }
-        Target {
-            kind,
-            kube_config_secret,
-            service_account: fields.get("serviceAccount").and_then(|field| self.reference(field, "namespace")),
-            namespaces: fields
-                .get("namespaces")
-                .map(|field| self.names(field).into_iter().map(|name| name.value).collect())
-                .unwrap_or_default(),
-        }
-    }
-
-    fn reference(&mut self, field: &Field<'_>, second: &str) -> Option<(Arc<str>, Option<Arc<str>>)> {
-        let fields = self.map(field, &["name", second]);
-        let second = fields.get(second).and_then(|field| self.text(field)).map(|text| text.value);
-        let Some(name) = fields.get("name") else {
-            let message = format!("`{}` needs a `name`", field.path);
-            self.report(field.mark, &field.path, Diagnostic::error("missing-key", message));
-            return None;
-        };
-        Some((self.text(name)?.value, second))
     }
 
     fn capabilities(&mut self, field: &Field<'_>) -> Capabilities {
@@ -275,30 +247,9 @@ impl Decoder {
             namespace: get("namespace").and_then(|field| self.name(field)).map(|name| name.value),
             target: get("target").and_then(|field| self.word(field, &targets)),
             depends_on: get("dependsOn").map(|field| self.names(field)),
-            service_account: get("serviceAccountName").and_then(|field| self.text(field)).map(|text| text.value),
-            timeout: get("timeout").and_then(|field| self.timeout(field)),
+            service_account: get("serviceAccountName").and_then(|field| self.object_name(field)),
+            timeout: get("timeout").and_then(|field| self.duration(field, "1s", "24h")),
             values: get("values").and_then(|field| self.values(field)),
         }
-    }
-
-    fn timeout(&mut self, field: &Field<'_>) -> Option<Arc<str>> {
-        let text = self.text(field)?;
-        let mut rest = &*text.value;
-        let mut fine = !rest.is_empty();
-        while fine && !rest.is_empty() {
-            let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-            rest = &rest[digits..];
-            fine = digits > 0 && rest.starts_with(['h', 'm', 's']);
-            rest = rest.get(1..).unwrap_or_default();
-        }
-        if !fine {
-            let message = format!("`{}` is not a duration", text.value);
-            self.report(
-                text.mark,
-                &field.path,
-                Diagnostic::error("bad-duration", message).help("write it like 30s, 5m or 1h30m"),
-            );
-        }
-        fine.then_some(text.value)
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use reeve_renderer::budget::{Budget, Limits};
 use reeve_renderer::diagnostic::Diagnostic;
 use reeve_renderer::template::{ChartFiles, Scope, Source, Templates};
+use reeve_renderer::tree::MemoryTree;
 use reeve_renderer::value::Value;
 use reeve_renderer::yaml;
 
@@ -109,5 +110,28 @@ fn what_the_page_calls_refused_is_refused() {
     for row in rows {
         let findings = render(&row[0], "", "image: {tag: x}\nempty: null\nlist: [1]").expect_err(&row[0]);
         assert_eq!(findings[0].code, row[1], "{}: {}", row[0], repository::text(&findings));
+    }
+}
+
+#[test]
+fn the_rules_of_health_on_the_page_are_taken_and_every_key_is_there() {
+    let page = page::read("charts.md");
+    let shown = page::blocks(&page).into_iter().find(|block| block.role == "health").unwrap().text;
+    let chart = |health: &str| -> MemoryTree {
+        let files = [
+            ("fleet.yaml", "kind: Fleet\n"),
+            ("charts/web/1.0.0/Chart.yaml", "name: web\nversion: 1.0.0\n"),
+            ("charts/web/1.0.0/health.yaml", health),
+        ];
+        files.into_iter().collect()
+    };
+    let (_, findings) = repository::render(&chart(&shown));
+    assert!(findings.is_empty(), "{}", repository::text(&findings));
+    let (_, findings) = repository::render(&chart("kind: Health\nzzzzzzzzzz: 1\nrules: [{zzzzzzzzzz: 1}]\n"));
+    let lists: Vec<&str> =
+        findings.iter().filter_map(|finding| finding.help.as_deref()?.strip_prefix("known keys: ")).collect();
+    assert_eq!(lists.len(), 2, "{}", repository::text(&findings));
+    for key in lists.iter().flat_map(|list| list.split(", ")) {
+        assert!(shown.contains(&format!("{key}:")), "`{key}` is not on the page");
     }
 }

@@ -53,7 +53,7 @@ const UNKNOWN: &[(&str, &str)] = &[
         "fleet.yaml",
         "kind: Fleet
 zzzzzzzzzz: 1
-defaults: {zzzzzzzzzz: 1}
+defaults: {zzzzzzzzzz: 1, policy: {zzzzzzzzzz: 1}}
 layers: [{name: base, zzzzzzzzzz: 1, selector: {zzzzzzzzzz: 1, matchExpressions: [{zzzzzzzzzz: 1}]}}]
 waves: [{name: all, zzzzzzzzzz: 1}]
 components: {web: {zzzzzzzzzz: 1}}
@@ -69,6 +69,7 @@ policy: {zzzzzzzzzz: 1}
 zzzzzzzzzz: 1
 target: {zzzzzzzzzz: 1, kubeConfigSecretRef: {zzzzzzzzzz: 1}, serviceAccount: {zzzzzzzzzz: 1}}
 capabilities: {zzzzzzzzzz: 1}
+policy: {zzzzzzzzzz: 1, drift: {zzzzzzzzzz: 1, ignore: [{zzzzzzzzzz: 1}]}, dapr: {zzzzzzzzzz: 1}}
 components: {web: {zzzzzzzzzz: 1}}
 ",
     ),

@@ -3,7 +3,9 @@
 // Tells clippy that the functions behind the tests are test code too.
 #![cfg(test)]
 
+mod health;
 mod messages;
+mod policy;
 mod properties;
 mod rendering;
 mod repository;

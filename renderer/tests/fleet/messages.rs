@@ -201,7 +201,10 @@ const CASES: &[(&[(&str, &str)], &str)] = &[
     ),
     (
         &[
-            ("runtimes/eu-1.yaml", "kind: Runtime\ntarget: {namespaces: [shop]}\ncomponents: {web: {}}\n"),
+            (
+                "runtimes/eu-1.yaml",
+                "kind: Runtime\nnamespace: shop\ntarget: {namespaces: [shop]}\ncomponents: {web: {namespace: default}}\n",
+            ),
             ("runtimes/us-1.yaml", ""),
         ],
         "charts/web/1.0.0/templates/config.yaml.j2:1:1 foreign-namespace: ConfigMap default/web is in a namespace that `eu-1` does not allow (`target.namespaces` of the runtime has shop)",
