@@ -84,5 +84,9 @@ fn run(args: Args, terminal: &mut Terminal) -> Result<Status, Failure> {
             args::write_completions(shell, &mut terminal.out);
             Ok(Status::Fine)
         }
+        Command::FetchChild => {
+            reeve_reconciler::git::child::run()?;
+            Ok(Status::Fine)
+        }
     }
 }

@@ -4,4 +4,5 @@
 //! pure functions in modules of their own; Git and the API server are named edges around them. It never renders (that
 //! is `renderer`) and knows nothing of Dapr or of the proxies.
 
+pub mod git;
 pub mod tree;

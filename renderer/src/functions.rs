@@ -35,7 +35,7 @@ mod splitting;
 mod strings;
 mod toml;
 mod urls;
-mod versions;
+pub mod versions;
 mod words;
 
 /// A function of the library.

@@ -54,6 +54,9 @@ pub(super) enum Command {
     /// Print completions for a shell
     #[command(after_help = examples::COMPLETIONS)]
     Completions { shell: Shell },
+    /// Fetch one repository, as standard input says
+    #[command(hide = true)]
+    FetchChild,
 }
 
 /// Which revision of which repository.

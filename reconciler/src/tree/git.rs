@@ -1,6 +1,7 @@
 //! A Git tree at one revision, read from the object store without a work tree.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use git2::{ErrorCode, ObjectType, Oid, Repository};
@@ -117,6 +118,11 @@ impl GitRepository {
         self.tree_in(revision, folder, None)
     }
 
+    /// What errors call it.
+    pub(crate) fn shown_as(self, shown: &str) -> Self {
+        Self { shown: scrub(shown).into_owned(), ..self }
+    }
+
     fn tree_in(self, revision: &str, folder: &str, temporary: Option<TempDir>) -> Result<GitTree, GitError> {
         let found = find_tree(&self.repository, revision, folder);
         let root = found.map_err(|error| GitError::Revision {
@@ -124,7 +130,7 @@ impl GitRepository {
             repository: scrub(&self.shown).into_owned(),
             cause: error.into(),
         })?;
-        Ok(GitTree { repository: Mutex::new(self.repository), root, _temporary: temporary })
+        Ok(GitTree { repository: Mutex::new(self.repository), root, damaged: None, _temporary: temporary })
     }
 }
 
@@ -145,6 +151,8 @@ fn find_tree(repository: &Repository, revision: &str, folder: &str) -> Result<Op
 pub struct GitTree {
     repository: Mutex<Repository>,
     root: Option<Oid>,
+    /// Raised when something cannot be read, for whoever can mend the repository.
+    damaged: Option<Arc<AtomicBool>>,
     // Removed when the tree goes, after the repository in it is closed.
     _temporary: Option<TempDir>,
 }
@@ -156,6 +164,23 @@ impl std::fmt::Debug for GitTree {
 }
 
 impl GitTree {
+    /// The same, with a flag to raise when something of it cannot be read.
+    pub(crate) fn reporting_to(self, damaged: Arc<AtomicBool>) -> Self {
+        Self { damaged: Some(damaged), ..self }
+    }
+
+    /// Whether the folder is in the revision at all.
+    pub(crate) fn is_there(&self) -> bool {
+        self.root.is_some()
+    }
+
+    fn failed(&self, path: &str, error: git2::Error) -> TreeError {
+        if let Some(damaged) = &self.damaged {
+            damaged.store(true, Ordering::Relaxed);
+        }
+        unreadable(path, GitCause::from(error))
+    }
+
     /// What is at a path: its id and whether it is a folder or a file.
     fn find(&self, repository: &Repository, path: &str) -> Result<Option<(Oid, Option<ObjectType>)>, git2::Error> {
         let Some(root) = self.root else { return Ok(None) };
@@ -199,11 +224,11 @@ impl GitTree {
 
 impl Tree for GitTree {
     fn list(&self, folder: &str) -> Result<Vec<Entry>, TreeError> {
-        self.entries(folder).map_err(|error| unreadable(folder, GitCause::from(error)))
+        self.entries(folder).map_err(|error| self.failed(folder, error))
     }
 
     fn read(&self, path: &str) -> Result<Option<Arc<[u8]>>, TreeError> {
-        self.bytes(path).map_err(|error| unreadable(path, GitCause::from(error)))
+        self.bytes(path).map_err(|error| self.failed(path, error))
     }
 }
 

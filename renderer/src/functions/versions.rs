@@ -61,6 +61,25 @@ fn read(version: &str) -> Result<Version<'_>, Failure> {
     })
 }
 
+/// A range of versions, such as `1.x`, `~1.4` or `>=1.2 <2 || ^3`, as `semverCompare` reads it.
+#[derive(Clone, Debug)]
+pub struct Range(Vec<Vec<constraint::Constraint>>);
+
+impl Range {
+    /// Nothing when the text is no range.
+    pub fn parse(text: &str) -> Option<Self> {
+        constraint::parse(text).map(Self)
+    }
+
+    /// The highest of these versions that is in the range. What is no version does not count; of two that only
+    /// metadata or spelling tells apart, the one whose text is greater is taken.
+    pub fn highest<'a, T>(&self, candidates: impl IntoIterator<Item = (&'a str, T)>) -> Option<T> {
+        let read = candidates.into_iter().filter_map(|(text, of)| Some((Version::parse(text)?, text, of)));
+        let admitted = read.filter(|(version, ..)| self.0.iter().any(|all| constraint::admits(all, version)));
+        admitted.max_by(|a, b| a.0.compare(&b.0).then_with(|| a.1.cmp(b.1))).map(|(.., of)| of)
+    }
+}
+
 /// A version, taken apart.
 #[derive(Clone, Copy, Debug)]
 struct Version<'a> {

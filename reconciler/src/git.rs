@@ -1,0 +1,24 @@
+//! The repositories that are followed: one bare mirror per URL, kept up to date by a child process, and what tells of a
+//! push.
+//!
+//! Which commit a reference means, whose webhook call is genuine and what a Secret says are pure decisions. libgit2's
+//! timeouts, authorities and home folder belong to a whole process, so everything that talks to a server is in
+//! [`child`], a process of our own binary that can be killed. Nothing here knows of a cluster.
+
+pub mod child;
+mod credentials;
+mod failure;
+mod fetch;
+mod known_hosts;
+mod lfs;
+mod mirror;
+mod reference;
+mod store;
+mod wire;
+
+pub use credentials::{Credentials, CredentialsError, Login, Proxy};
+pub use failure::{FailureKind, FetchError};
+pub use fetch::{FetchRequest, Fetched, Moved};
+pub use lfs::is_lfs_pointer;
+pub use mirror::{CommitFacts, MirrorError, Mirrors};
+pub use reference::{Choice, Head, ReferenceError, choose, shown};

@@ -1,0 +1,87 @@
+//! A repository on this machine, copied from object by object: only what a commit needs and the mirror lacks.
+
+use std::path::PathBuf;
+
+use git2::{ErrorCode, ObjectType, Oid, Repository};
+
+use super::failure::Failure;
+use crate::git::failure::FailureKind;
+use crate::git::reference::{Choice, Head, ReferenceError};
+
+pub(super) struct LocalSource<'a> {
+    from: Repository,
+    into: &'a Repository,
+}
+
+impl<'a> LocalSource<'a> {
+    pub(super) fn open(path: &str, into: &'a Repository) -> Result<Self, Failure> {
+        let path = PathBuf::from(path.strip_prefix("localhost").unwrap_or(path));
+        match Repository::open(&path) {
+            Ok(from) => Ok(Self { from, into }),
+            Err(error) if error.code() == ErrorCode::NotFound => {
+                let message = format!("there is no Git repository at {}", path.display());
+                Err(Failure::known(FailureKind::NotFound, message))
+            }
+            Err(error) => Err(unreadable(&error)),
+        }
+    }
+
+    pub(super) fn heads(&self) -> Result<Vec<Head>, Failure> {
+        let mut heads = Vec::new();
+        for reference in self.from.references().map_err(|error| unreadable(&error))? {
+            let reference = reference.map_err(|error| unreadable(&error))?;
+            // One that points nowhere is as good as none.
+            let Ok(direct) = reference.resolve() else { continue };
+            let (Ok(name), Some(id)) = (reference.name(), direct.target()) else { continue };
+            heads.push(Head { name: name.to_owned(), id: id.to_string() });
+            if let Ok(peeled) = direct.peel(ObjectType::Any)
+                && peeled.id() != id
+            {
+                heads.push(Head { name: format!("{name}^{{}}"), id: peeled.id().to_string() });
+            }
+        }
+        Ok(heads)
+    }
+
+    pub(super) fn receive(&self, choice: &Choice) -> Result<(u64, u64), Failure> {
+        let commit = Oid::from_str(&choice.commit)?;
+        match self.from.find_object(commit, None) {
+            Ok(object) if object.kind() == Some(ObjectType::Commit) => {}
+            Ok(_) => {
+                let name = choice.name.clone().unwrap_or_else(|| choice.commit.clone());
+                return Err(ReferenceError::NotACommit(name).into());
+            }
+            Err(error) if error.code() == ErrorCode::NotFound && choice.source.is_none() => {
+                return Err(ReferenceError::Commit(choice.commit.clone()).into());
+            }
+            Err(error) => return Err(unreadable(&error)),
+        }
+        copy(&self.from, self.into, commit)
+    }
+}
+
+/// Copies a commit with its history, without what is reached by refs of the other side already.
+pub(super) fn copy(from: &Repository, into: &Repository, commit: Oid) -> Result<(u64, u64), Failure> {
+    let mut walk = from.revwalk().map_err(|error| unreadable(&error))?;
+    walk.push(commit).map_err(|error| unreadable(&error))?;
+    for reference in into.references()? {
+        let Some(there) = reference?.target() else { continue };
+        // What only the other side has cannot be walked here, and hides nothing.
+        if from.find_commit(there).is_ok() {
+            walk.hide(there).map_err(|error| unreadable(&error))?;
+        }
+    }
+    let mut pack = from.packbuilder().map_err(|error| unreadable(&error))?;
+    pack.insert_walk(&mut walk).map_err(|error| unreadable(&error))?;
+    let objects = pack.object_count() as u64;
+    if objects > 0 {
+        pack.write(&into.path().join("objects/pack"), 0)?;
+        into.odb()?.refresh()?;
+    }
+    Ok((objects, 0))
+}
+
+/// It is the repository that is copied from, not the mirror.
+fn unreadable(error: &git2::Error) -> Failure {
+    Failure::known(FailureKind::FetchFailed, format!("the repository cannot be read: {}", error.message()))
+}

@@ -1,0 +1,118 @@
+//! Why a fetch failed, in the words of conditions and metrics.
+
+use serde::{Deserialize, Serialize};
+
+/// What kind of failure it is. The name is the reason of the condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum FailureKind {
+    /// The server or the proxy does not let us in.
+    AuthenticationFailed,
+    /// The SSH server's key is not in `known_hosts`, or is another one.
+    HostKeyRefused,
+    /// The HTTPS server's certificate is not to be trusted.
+    CertificateRefused,
+    /// There is no repository at the address.
+    NotFound,
+    /// The reference means no commit of the repository.
+    RefNotFound,
+    /// The reference is none.
+    InvalidRef,
+    /// Nothing was ever pushed.
+    EmptyRepository,
+    /// It took longer than was allowed.
+    TimedOut,
+    /// The server cannot be reached, or ends connections.
+    Unreachable,
+    /// There is no room for what was fetched.
+    DiskFull,
+    /// The mirror is damaged and could not be made anew.
+    MirrorCorrupt,
+    /// It cannot be done in this way.
+    Unsupported,
+    /// The fetching process ended without an answer.
+    BrokenOff,
+    /// Anything else that Git says.
+    FetchFailed,
+}
+
+impl FailureKind {
+    const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::AuthenticationFailed => ("AuthenticationFailed", "authentication_failed"),
+            Self::HostKeyRefused => ("HostKeyRefused", "host_key_refused"),
+            Self::CertificateRefused => ("CertificateRefused", "certificate_refused"),
+            Self::NotFound => ("NotFound", "not_found"),
+            Self::RefNotFound => ("RefNotFound", "ref_not_found"),
+            Self::InvalidRef => ("InvalidRef", "invalid_ref"),
+            Self::EmptyRepository => ("EmptyRepository", "empty_repository"),
+            Self::TimedOut => ("TimedOut", "timed_out"),
+            Self::Unreachable => ("Unreachable", "unreachable"),
+            Self::DiskFull => ("DiskFull", "disk_full"),
+            Self::MirrorCorrupt => ("MirrorCorrupt", "mirror_corrupt"),
+            Self::Unsupported => ("Unsupported", "unsupported"),
+            Self::BrokenOff => ("BrokenOff", "broken_off"),
+            Self::FetchFailed => ("FetchFailed", "fetch_failed"),
+        }
+    }
+}
+
+/// A repository could not be fetched. Neither message nor URL holds credentials.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("cannot fetch {url}: {message}")]
+pub struct FetchError {
+    pub(super) kind: FailureKind,
+    pub(super) url: String,
+    pub(super) message: String,
+}
+
+impl FetchError {
+    /// What kind of failure it is.
+    pub fn kind(&self) -> FailureKind {
+        self.kind
+    }
+
+    /// The reason of a condition.
+    pub fn reason(&self) -> &'static str {
+        self.kind.words().0
+    }
+
+    /// The label of a metric.
+    pub fn metric_label(&self) -> &'static str {
+        self.kind.words().1
+    }
+
+    /// Whether it may go away with nobody changing the source, its Secrets or its repository.
+    pub fn is_transient(&self) -> bool {
+        match self.kind {
+            FailureKind::TimedOut
+            | FailureKind::Unreachable
+            | FailureKind::DiskFull
+            | FailureKind::MirrorCorrupt
+            | FailureKind::BrokenOff
+            | FailureKind::FetchFailed => true,
+            FailureKind::AuthenticationFailed
+            | FailureKind::HostKeyRefused
+            | FailureKind::CertificateRefused
+            | FailureKind::NotFound
+            | FailureKind::RefNotFound
+            | FailureKind::InvalidRef
+            | FailureKind::EmptyRepository
+            | FailureKind::Unsupported => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_the_name_of_its_kind_and_a_label_is_the_same_in_small_letters() {
+        let kinds = [FailureKind::TimedOut, FailureKind::HostKeyRefused, FailureKind::RefNotFound];
+        for kind in kinds {
+            let (reason, label) = kind.words();
+            assert_eq!(reason, format!("{kind:?}"));
+            assert_eq!(label.replace('_', ""), reason.to_lowercase());
+        }
+    }
+}
