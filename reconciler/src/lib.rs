@@ -5,4 +5,6 @@
 //! is `renderer`) and knows nothing of Dapr or of the proxies.
 
 pub mod git;
+pub mod fields;
+mod hash;
 pub mod tree;

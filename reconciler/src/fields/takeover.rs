@@ -1,0 +1,72 @@
+//! Makes what `kubectl apply` owns ours, so that what leaves Git leaves the cluster too.
+//!
+//! A field that another manager owns stays when we stop applying it. Where people used `kubectl apply` before, every
+//! field has such an owner: its set is added to ours once, and from then on a removal is a removal.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
+use serde_json::{Value, json};
+
+use super::{MANAGER, Operation, Path, Paths, is_applied_by, subresource};
+
+/// The annotation in which `kubectl apply` keeps a copy of what it applied.
+pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// By which managers `kubectl apply` writes: on the client, on the server, for its own annotation, and what the API
+/// server calls everybody who wrote before the first server-side apply.
+const KUBECTL_APPLY: [(&str, Operation); 4] = [
+    ("kubectl-client-side-apply", Operation::Update),
+    ("kubectl", Operation::Apply),
+    ("kubectl-last-applied", Operation::Apply),
+    ("before-first-apply", Operation::Update),
+];
+
+/// What to write so that the fields of `kubectl apply` are ours.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Takeover {
+    /// The new `metadata.managedFields`.
+    pub managed: Vec<ManagedFieldsEntry>,
+    /// Whether the annotation [`LAST_APPLIED`] is there and is to be removed.
+    pub remove_last_applied: bool,
+}
+
+impl Takeover {
+    /// The JSON patch that does it, and only if nobody wrote since `resource_version`.
+    pub fn patch(&self, resource_version: &str) -> Value {
+        let mut steps = vec![
+            json!({ "op": "test", "path": "/metadata/resourceVersion", "value": resource_version }),
+            json!({ "op": "replace", "path": "/metadata/managedFields", "value": self.managed }),
+        ];
+        if self.remove_last_applied {
+            let pointer = LAST_APPLIED.replace('/', "~1");
+            steps.push(json!({ "op": "remove", "path": format!("/metadata/annotations/{pointer}") }));
+        }
+        Value::Array(steps)
+    }
+}
+
+/// What to write so that the fields of `kubectl apply` are ours, or nothing if it owns none.
+pub fn takeover(managed: &[ManagedFieldsEntry]) -> Option<Takeover> {
+    let theirs: Vec<&ManagedFieldsEntry> = managed.iter().filter(|entry| is_kubectl_apply(entry)).collect();
+    let newest = *theirs.iter().max_by_key(|entry| entry.time.clone())?;
+    let taken = theirs.iter().filter_map(|entry| entry.fields_v1.as_ref()).map(Paths::of);
+    let taken = taken.fold(Paths::default(), Paths::union);
+    let annotation = Path::of_fields(["metadata", "annotations", LAST_APPLIED]);
+    let remove_last_applied = taken.contains(&annotation);
+
+    let mut ours =
+        managed.iter().find(|entry| is_applied_by(entry, MANAGER)).cloned().unwrap_or_else(|| ManagedFieldsEntry {
+            manager: Some(MANAGER.to_owned()),
+            operation: Some("Apply".to_owned()),
+            fields_v1: None,
+            ..newest.clone()
+        });
+    let before = ours.fields_v1.as_ref().map(Paths::of).unwrap_or_default();
+    ours.fields_v1 = Some(before.union(taken).fields());
+    let kept = managed.iter().filter(|entry| !is_kubectl_apply(entry) && !is_applied_by(entry, MANAGER)).cloned();
+    Some(Takeover { managed: std::iter::once(ours).chain(kept).collect(), remove_last_applied })
+}
+
+fn is_kubectl_apply(entry: &ManagedFieldsEntry) -> bool {
+    let manager = entry.manager.as_deref().unwrap_or_default();
+    subresource(entry).is_none() && KUBECTL_APPLY.contains(&(manager, Operation::of(entry)))
+}
