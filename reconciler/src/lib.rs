@@ -7,4 +7,5 @@
 pub mod git;
 pub mod fields;
 mod hash;
+pub mod refusal;
 pub mod tree;

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 mod conflicts;
 mod drift;
+mod refusals;
 mod takeover;
 
 /// A namespace of the shared cluster, to write objects of any kind into.
@@ -36,6 +37,10 @@ impl Place {
         let (group, version) = api_version(object);
         let kind = GroupVersionKind::gvk(group, version, object["kind"].as_str().unwrap());
         Api::all_with(self.client.clone(), &ApiResource::from_gvk(&kind))
+    }
+
+    async fn apply_to_cluster(&self, object: &Value) -> kube::Result<DynamicObject> {
+        self.cluster_api(object).patch(name(object), &PatchParams::apply(MANAGER), &Patch::Apply(object)).await
     }
 
     /// Applies as Reeve does, without force.
