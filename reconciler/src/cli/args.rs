@@ -10,6 +10,7 @@ use reeve_reconciler::tree::Credentials;
 
 use super::style::Style;
 
+pub(super) mod cluster;
 mod examples;
 
 /// Looks at a fleet repository: what it renders to, what is wrong with it, what a change does, and why.
@@ -51,6 +52,8 @@ pub(super) enum Command {
     /// Start a fleet repository, a chart or a runtime
     #[command(after_help = examples::NEW)]
     New(NewArgs),
+    #[command(flatten)]
+    Cluster(cluster::ClusterCommand),
     /// Print completions for a shell
     #[command(after_help = examples::COMPLETIONS)]
     Completions { shell: Shell },

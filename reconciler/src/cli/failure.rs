@@ -7,6 +7,7 @@ use std::io;
 use reeve_reconciler::tree::GitError;
 use reeve_renderer::tree::TreeError;
 
+use super::cluster::ClusterError;
 use super::style::{Paint, Style};
 use super::text::harmless;
 
@@ -34,6 +35,8 @@ pub(super) enum Failure {
     #[error("cannot write the answer")]
     Write(#[from] io::Error),
     #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    #[error(transparent)]
     Git(#[from] GitError),
     #[error(transparent)]
     Tree(#[from] TreeError),
@@ -57,6 +60,7 @@ impl Failure {
         let help = match self {
             Self::NoFleet { help, .. } => Some(help.as_str()),
             Self::Unknown { help, .. } => help.as_deref(),
+            Self::Cluster(error) => error.help(),
             Self::Exists { .. } => Some("nothing was written; choose another name, or remove it first"),
             Self::Folder { .. } | Self::Create { .. } | Self::Write(_) | Self::Git(_) | Self::Tree(_) => None,
         };

@@ -6,5 +6,5 @@ mod explain;
 mod git;
 mod new;
 mod render;
-mod repository;
+pub(crate) mod repository;
 mod validate;

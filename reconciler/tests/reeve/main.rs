@@ -6,3 +6,4 @@
 mod cli;
 mod git;
 mod fields;
+mod people;

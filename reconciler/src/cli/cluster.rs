@@ -1,0 +1,40 @@
+//! The commands that read and write Reeve's kinds in a cluster. They decide nothing that the controller decides: what they
+//! show is what the objects say.
+
+use std::io;
+
+use super::args::cluster::ClusterCommand;
+use super::failure::Failure;
+use super::{Status, Terminal};
+
+mod age;
+mod cell;
+mod connection;
+mod error;
+mod get;
+mod governed;
+mod item;
+mod table;
+
+pub(super) use error::ClusterError;
+
+/// Runs a command on a thread of its own making; nothing goes on after it.
+pub(super) fn run(command: ClusterCommand, checkout: bool, terminal: &mut Terminal) -> Result<Status, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(ClusterError::Start)?;
+    let _ = checkout;
+    runtime.block_on(async {
+        match command {
+            ClusterCommand::Get(args) => get::run(&args, terminal).await,
+        }
+    })
+}
+
+/// What a person should know although the command goes on.
+fn warn(terminal: &Terminal, text: &str) {
+    use super::style::Paint;
+    use super::text::harmless;
+    use io::Write as _;
+    let line = format!("{}: {}\n", terminal.error_style.paint(Paint::Warning, "warning"), harmless(text));
+    // Whoever closed standard error does not want to know.
+    let _ = io::stderr().write_all(line.as_bytes());
+}

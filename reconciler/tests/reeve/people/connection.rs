@@ -1,0 +1,98 @@
+//! How the cluster is found, and what is said when it is not.
+
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use reeve_tests::{Cluster, ControlPlane, Forwarder};
+
+use crate::cli::repository::{Ended, Repository, ended};
+use crate::people::estate::Estate;
+
+/// `reeve` in an environment that knows of no cluster.
+fn reeve(folder: &Repository, args: &[&str]) -> Ended {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_reeve"));
+    command.args(args).current_dir(folder.path()).stdin(Stdio::null());
+    for variable in ["KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"] {
+        command.env_remove(variable);
+    }
+    ended(command.env("HOME", folder.path()).output().unwrap())
+}
+
+fn kubeconfig(server: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: a\nclusters: [{{name: c, cluster: {{server: '{server}'}}}}]\n\
+         users: [{{name: u, user: {{token: t0psecret}}}}]\n\
+         contexts: [{{name: a, context: {{cluster: c, user: u, namespace: shop}}}}]\n"
+    )
+}
+
+#[test]
+fn without_a_kubeconfig_it_says_where_one_is_looked_for() {
+    let folder = Repository::empty();
+    let told = reeve(&folder, &["get"]).with(2);
+    let wanted = "error: there is no kubeconfig, and this is no pod\n  \
+                  help: name one with --kubeconfig or KUBECONFIG, or put it into ~/.kube/config\n";
+    assert_eq!(told.err, wanted);
+    let told = reeve(&folder, &["get", "--kubeconfig", "nowhere"]).with(2);
+    assert!(told.err.starts_with("error: cannot use the kubeconfig nowhere\n"), "{}", told.err);
+    assert!(told.err.contains("No such file"), "{}", told.err);
+    folder.write("config", &kubeconfig("http://127.0.0.1:1"));
+    let told = reeve(&folder, &["get", "--kubeconfig", "config", "--context", "b"]).with(2);
+    assert!(told.err.contains("cannot use the kubeconfig config") && told.err.contains('b'), "{}", told.err);
+}
+
+#[test]
+fn a_server_that_is_not_there_is_named() {
+    let folder = Repository::empty();
+    folder.write("config", &kubeconfig("http://127.0.0.1:1"));
+    let told = reeve(&folder, &["get", "--kubeconfig", "config"]).with(2);
+    assert!(told.err.starts_with("error: cannot reach the API server at http://127.0.0.1:1\n"), "{}", told.err);
+    assert!(told.err.contains("because: ") && told.err.contains("refused"), "{}", told.err);
+    assert_eq!(told.err.matches("because:").count(), 1, "each cause is told once: {}", told.err);
+    assert!(!told.err.contains("t0psecret"), "{}", told.err);
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_is_waited_for_no_longer_than_asked() {
+    let cluster = Cluster::shared().await;
+    let forwarder = Forwarder::to_cluster(cluster).await.unwrap();
+    forwarder.black_hole();
+    let folder = Repository::empty();
+    folder.write("config", &kubeconfig(&format!("http://{}", forwarder.address())));
+    let told = tokio::task::spawn_blocking(move || {
+        reeve(&folder, &["get", "--kubeconfig", "config", "--request-timeout", "1s"]).with(2)
+    });
+    let told = tokio::time::timeout(Duration::from_secs(30), told).await.expect("it hangs").unwrap();
+    assert!(told.err.contains("did not answer within 1 s: cannot list gitsources"), "{}", told.err);
+    assert!(told.err.contains("--request-timeout"), "{}", told.err);
+}
+
+#[tokio::test]
+async fn a_cluster_without_the_kinds_says_how_to_install_them() {
+    let control_plane = ControlPlane::start().await.unwrap();
+    let file = control_plane.kubeconfig().display().to_string();
+    let folder = Repository::empty();
+    let told = tokio::task::spawn_blocking(move || reeve(&folder, &["get", "--kubeconfig", &file]).with(2));
+    let told = told.await.unwrap();
+    assert!(told.err.contains("does not know Reeve's kinds\n  help: run `reeve install --apply`"), "{}", told.err);
+}
+
+#[tokio::test]
+async fn the_namespace_is_that_of_the_context_unless_another_is_named() {
+    let estate = Estate::new("context").await;
+    estate.runtime("eu-1", "fleet", serde_json::json!({})).await;
+    let folder = Repository::empty();
+    let text = std::fs::read_to_string(estate.cluster.kubeconfig()).unwrap();
+    let mut config: serde_json::Value = serde_yaml::from_str(&text).unwrap();
+    config["contexts"][0]["context"]["namespace"] = estate.namespace.clone().into();
+    folder.write("config", &config.to_string());
+    let (found, told) = tokio::task::spawn_blocking(move || {
+        let found = reeve(&folder, &["get", "runtimes", "-o", "name", "--kubeconfig", "config"]).with(1);
+        let told = reeve(&folder, &["get", "-n", "no-such-namespace", "--kubeconfig", "config"]).with(0);
+        (found, told)
+    })
+    .await
+    .unwrap();
+    assert_eq!(found.out, "runtime.reeve.dev/eu-1\n");
+    assert_eq!(told.out, "no sources, runtimes or components in namespace no-such-namespace\n");
+}

@@ -1,0 +1,166 @@
+//! `reeve get`.
+
+use std::process::Stdio;
+
+use reeve_crds::{Runtime, RuntimeComponent};
+use serde_json::json;
+use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
+use tokio::process::{Child, ChildStdout};
+
+use crate::people::estate::{Estate, state, with};
+
+/// A source, two runtimes and a component, of which one is not well.
+async fn estate(prefix: &str) -> Estate {
+    let estate = Estate::new(prefix).await;
+    let source = json!({
+        "revision": "main@4f1c2aa90b3d",
+        "runtimes": {
+            "summary": "1/2", "total": 2, "ready": 1, "processing": 0, "warning": 0, "error": 1, "deleting": 0,
+            "suspended": 0, "unknown": 0,
+        },
+    });
+    estate.source("fleet", with(state("Ready", "Succeeded", "all is well"), source)).await;
+    let applied = json!({
+        "applied": { "revision": "main@4f1c2aa90b3d", "digest": "sha256:1" },
+        "componentsReady": { "ready": 1, "total": 1, "summary": "1/1" },
+    });
+    estate.runtime("eu-1", "fleet", with(state("Ready", "Succeeded", "all is well"), applied)).await;
+    estate.runtime("eu-2", "fleet", state("Error", "Refused", "quota exceeded")).await;
+    estate.component("eu-1", "web", state("Ready", "Succeeded", "all is well")).await;
+    estate
+}
+
+/// The words of each line, but for ages.
+fn words(text: &str) -> Vec<Vec<&str>> {
+    let is_age = |word: &str| word.len() < 5 && word.ends_with('s') && word.starts_with(|c: char| c.is_ascii_digit());
+    text.lines().map(|line| line.split_whitespace().filter(|word| !is_age(word)).collect()).collect()
+}
+
+#[tokio::test]
+async fn all_three_kinds_are_in_one_list_and_one_that_is_not_ready_shows_in_the_status() {
+    let estate = estate("get").await;
+    let told = estate.reeve(&["get"]).await.with(1);
+    let wanted: &[&[&str]] = &[
+        &["NAME", "STATE", "REASON", "READY", "REVISION", "AGE", "MESSAGE"],
+        &["source/fleet", "Ready", "Succeeded", "1/2", "main@4f1c2aa90b3d"],
+        &["runtime/eu-1", "Ready", "Succeeded", "1/1", "main@4f1c2aa90b3d"],
+        &["runtime/eu-2", "Error", "Refused", "-", "-", "quota", "exceeded"],
+        &["component/eu-1-web", "Ready", "Succeeded", "-", "-"],
+    ];
+    assert_eq!(words(&told.out), wanted);
+    let column = |line: &str| line.find("Ready").or_else(|| line.find("STATE")).or_else(|| line.find("Error"));
+    let columns: Vec<_> = told.out.lines().map(column).collect();
+    assert!(columns.windows(2).all(|pair| pair[0] == pair[1]), "the columns are not below each other: {}", told.out);
+    assert!(told.out.lines().all(|line| line == line.trim_end()), "{}", told.out);
+}
+
+#[tokio::test]
+async fn names_choose_and_what_is_not_there_is_told_with_what_was_meant() {
+    let estate = estate("get-names").await;
+    let told = estate.reeve(&["get", "runtime", "eu-1"]).await.with(0);
+    let wanted: &[&[&str]] = &[
+        &["NAME", "STATE", "REASON", "COMPONENTS", "REVISION", "DRIFT", "CHANNEL", "AGE"],
+        &["eu-1", "Ready", "Succeeded", "1/1", "main@4f1c2aa90b3d", "-", "regular"],
+    ];
+    assert_eq!(words(&told.out), wanted);
+    estate.reeve(&["get", "rt", "eu-1", "eu-2"]).await.with(1);
+    let told = estate.reeve(&["get", "runtimes", "eu-11"]).await.with(2);
+    let wanted = format!(
+        "error: there is no runtime `eu-11` in namespace `{}`\n  help: did you mean `eu-1`?\n",
+        estate.namespace
+    );
+    assert_eq!(told.err, wanted);
+    let told = estate.reeve(&["get", "inventory"]).await.with(0);
+    assert_eq!(told.out, format!("no inventory in namespace {}\n", estate.namespace));
+}
+
+#[tokio::test]
+async fn scripts_get_objects_and_names() {
+    let estate = estate("get-scripts").await;
+    let told = estate.reeve(&["get", "runtimes", "-o", "json"]).await.with(1).json();
+    assert_eq!(told["kind"], "List");
+    assert_eq!(told["items"][1]["metadata"]["name"], "eu-2");
+    assert_eq!(told["items"][1]["kind"], "Runtime");
+    assert_eq!(told["items"][1]["status"]["state"], "Error");
+    assert_eq!(told["items"][1]["metadata"]["managedFields"], serde_json::Value::Null);
+    let told = estate.reeve(&["get", "-o", "name"]).await.with(1);
+    let wanted = "gitsource.reeve.dev/fleet\nruntime.reeve.dev/eu-1\nruntime.reeve.dev/eu-2\n\
+                  runtimecomponent.reeve.dev/eu-1-web\n";
+    assert_eq!(told.out, wanted);
+    let told = estate.reeve(&["get", "sources", "-o", "yaml"]).await.with(0);
+    assert!(told.out.starts_with("---\napiVersion: reeve.dev/v1alpha1\nkind: GitSource\n"), "{}", told.out);
+    let told = estate.reeve(&["get", "sources", "-o", "wide"]).await.with(0);
+    assert!(told.out.contains("https://git.example.com/acme/fleet.git") && told.out.contains("all is well"));
+}
+
+#[tokio::test]
+async fn the_worst_comes_first_if_asked_and_colours_tell_states() {
+    let estate = estate("get-sort").await;
+    let told = estate.reeve(&["get", "runtimes", "--sort", "state", "-o", "name"]).await.with(1);
+    assert_eq!(told.out, "runtime.reeve.dev/eu-2\nruntime.reeve.dev/eu-1\n");
+    assert!(!estate.reeve(&["get"]).await.with(1).out.contains('\x1b'));
+    let told = estate.reeve(&["--color", "always", "get"]).await.with(1);
+    assert!(told.out.contains("\x1b[1;31mError\x1b[0m") && told.out.contains("\x1b[32mReady\x1b[0m"), "{}", told.out);
+}
+
+#[tokio::test]
+async fn ready_that_speaks_of_an_older_spec_is_not_ready() {
+    let estate = Estate::new("get-old").await;
+    estate.runtime("eu-1", "fleet", state("Ready", "Succeeded", "")).await;
+    estate.reeve(&["get", "runtimes"]).await.with(0);
+    let patch = kube::api::Patch::Merge(json!({ "spec": { "channel": "fast" } }));
+    estate.api::<Runtime>().patch("eu-1", &kube::api::PatchParams::default(), &patch).await.unwrap();
+    let told = estate.reeve(&["get", "runtimes"]).await.with(1);
+    assert!(told.out.contains("Processing"), "{}", told.out);
+}
+
+#[tokio::test]
+async fn all_namespaces_have_a_column_of_their_own() {
+    let estate = estate("get-all").await;
+    let output = tokio::process::Command::new(env!("CARGO_BIN_EXE_reeve"))
+        .args(["get", "runtimes", "-A", "--kubeconfig"])
+        .arg(estate.cluster.kubeconfig())
+        .output()
+        .await
+        .unwrap();
+    let out = String::from_utf8(output.stdout).unwrap();
+    assert!(out.starts_with("NAMESPACE "), "{out}");
+    let ours: Vec<_> = out.lines().filter(|line| line.starts_with(&estate.namespace)).collect();
+    assert_eq!(ours.len(), 2, "{out}");
+}
+
+/// A watch, line by line.
+struct Watching {
+    lines: Lines<BufReader<ChildStdout>>,
+    _child: Child,
+}
+
+impl Watching {
+    fn start(estate: &Estate, args: &[&str]) -> Self {
+        let mut child = estate.command(args).stdout(Stdio::piped()).spawn().unwrap();
+        Self { lines: BufReader::new(child.stdout.take().unwrap()).lines(), _child: child }
+    }
+
+    async fn line(&mut self) -> String {
+        let line = tokio::time::timeout(reeve_tests::PATIENCE, self.lines.next_line());
+        line.await.expect("no line came").unwrap().expect("it ended")
+    }
+}
+
+#[tokio::test]
+async fn a_watch_prints_what_changes_and_nothing_else() {
+    let estate = estate("get-watch").await;
+    let mut watching = Watching::start(&estate, &["get", "--watch"]);
+    for start in ["NAME", "source/fleet", "runtime/eu-1", "runtime/eu-2", "component/eu-1-web"] {
+        let line = watching.line().await;
+        assert!(line.starts_with(start), "{line}");
+    }
+    // Nothing that the table shows.
+    estate.report::<Runtime>("eu-1", json!({ "objects": 7 })).await;
+    estate.report::<Runtime>("eu-2", state("Processing", "Progressing", "")).await;
+    let line = watching.line().await;
+    assert!(line.starts_with("runtime/eu-2") && line.contains("Processing"), "{line}");
+    estate.api::<RuntimeComponent>().delete("eu-1-web", &kube::api::DeleteParams::default()).await.unwrap();
+    let line = watching.line().await;
+    assert!(line.starts_with("component/eu-1-web") && line.ends_with("deleted"), "{line}");
+}
