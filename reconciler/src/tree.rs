@@ -10,7 +10,7 @@ mod folder;
 mod git;
 
 pub use folder::FolderTree;
-pub use git::{Credentials, GitError, GitRepository, GitTree, fetch_tree, local_path};
+pub use git::{CommitSummary, Credentials, GitError, GitRepository, GitTree, fetch_tree, local_path};
 
 /// A link that is not followed.
 const LINK: &str = "a symbolic link";

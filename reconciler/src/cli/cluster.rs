@@ -11,20 +11,30 @@ mod age;
 mod cell;
 mod connection;
 mod error;
+mod events;
 mod get;
 mod governed;
 mod item;
+mod reconcile;
+mod suspend;
 mod table;
+mod trace;
+mod tree;
 
 pub(super) use error::ClusterError;
 
 /// Runs a command on a thread of its own making; nothing goes on after it.
 pub(super) fn run(command: ClusterCommand, checkout: bool, terminal: &mut Terminal) -> Result<Status, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(ClusterError::Start)?;
-    let _ = checkout;
     runtime.block_on(async {
         match command {
             ClusterCommand::Get(args) => get::run(&args, terminal).await,
+            ClusterCommand::Tree(args) => tree::run(&args, terminal).await,
+            ClusterCommand::Events(args) => events::run(&args, terminal).await,
+            ClusterCommand::Trace(args) => trace::run(&args, checkout, terminal).await,
+            ClusterCommand::Suspend(args) => suspend::run(&args, true, terminal).await,
+            ClusterCommand::Resume(args) => suspend::run(&args, false, terminal).await,
+            ClusterCommand::Reconcile(args) => reconcile::run(&args, terminal).await,
         }
     })
 }

@@ -13,11 +13,13 @@ use super::{BAD_NAME, LINK, SUBMODULE, content_id, unreadable};
 
 mod credentials;
 mod fetch;
+mod history;
 #[cfg(test)]
 mod tests;
 
 pub use credentials::Credentials;
 pub use fetch::{fetch_tree, local_path};
+pub use history::CommitSummary;
 
 /// A repository could not be read.
 #[derive(Debug, thiserror::Error)]

@@ -2,4 +2,10 @@
 
 mod connection;
 mod estate;
+mod events;
 mod get;
+mod reconcile;
+mod suspend;
+mod trace;
+mod tree;
+mod watching;

@@ -13,54 +13,72 @@ const CLUSTER: &str = "Cluster";
 
 /// Commands that read or write Reeve's kinds in a cluster.
 #[derive(Debug, Subcommand)]
-pub(in super::super) enum ClusterCommand {
+pub(in crate::cli) enum ClusterCommand {
     /// List sources, runtimes and components of a cluster, and how they are doing
     #[command(after_help = examples::GET)]
     Get(GetArgs),
+    /// Show sources, their runtimes, the components of these and all their objects
+    #[command(after_help = examples::TREE)]
+    Tree(TreeArgs),
+    /// Show what happened to sources, runtimes and components
+    #[command(after_help = examples::EVENTS)]
+    Events(EventsArgs),
+    /// Say where an object comes from: component, chart, file, commit
+    #[command(after_help = examples::TRACE)]
+    Trace(TraceArgs),
+    /// Keep Reeve's hands off
+    #[command(after_help = examples::SUSPEND)]
+    Suspend(NamesArgs),
+    /// Let Reeve go on
+    #[command(after_help = examples::RESUME)]
+    Resume(NamesArgs),
+    /// Ask for a reconciliation now
+    #[command(after_help = examples::RECONCILE)]
+    Reconcile(ReconcileArgs),
 }
 
 /// Which cluster, as kubectl is asked.
 #[derive(Debug, Group)]
-pub(in super::super) struct ConnectionArgs {
+pub(in crate::cli) struct ConnectionArgs {
     /// Kubeconfig file; without it $KUBECONFIG, then ~/.kube/config, then the account of the pod
     #[arg(long, value_name = "FILE", help_heading = CLUSTER)]
-    pub(in super::super) kubeconfig: Option<PathBuf>,
+    pub(in crate::cli) kubeconfig: Option<PathBuf>,
     /// Context of the kubeconfig; without it the current one
     #[arg(long, value_name = "NAME", help_heading = CLUSTER)]
-    pub(in super::super) context: Option<String>,
+    pub(in crate::cli) context: Option<String>,
     /// Namespace; without it that of the context
     #[arg(short, long, value_name = "NAME", help_heading = CLUSTER)]
-    pub(in super::super) namespace: Option<String>,
+    pub(in crate::cli) namespace: Option<String>,
     /// How long one request may take
     #[arg(long, value_name = "DURATION", default_value = "15s", value_parser = super::duration, help_heading = CLUSTER)]
-    pub(in super::super) request_timeout: Duration,
+    pub(in crate::cli) request_timeout: Duration,
 }
 
 #[derive(Debug, Group)]
-pub(in super::super) struct GetArgs {
+pub(in crate::cli) struct GetArgs {
     /// Which kind; without it sources, runtimes and components in one list
-    pub(in super::super) kind: Option<GetKind>,
+    pub(in crate::cli) kind: Option<GetKind>,
     /// Only these
     #[arg(value_name = "NAME")]
-    pub(in super::super) names: Vec<String>,
+    pub(in crate::cli) names: Vec<String>,
     /// In all namespaces
     #[arg(short = 'A', long, conflicts_with_all = ["namespace", "names"])]
-    pub(in super::super) all_namespaces: bool,
+    pub(in crate::cli) all_namespaces: bool,
     /// Stay, and print each row again when it changes
     #[arg(short, long)]
-    pub(in super::super) watch: bool,
+    pub(in crate::cli) watch: bool,
     /// What to print
     #[arg(short, long, value_name = "FORMAT", default_value = "table")]
-    pub(in super::super) output: GetFormat,
+    pub(in crate::cli) output: GetFormat,
     /// What comes first
     #[arg(long, value_name = "BY", default_value = "name")]
-    pub(in super::super) sort: Sorting,
+    pub(in crate::cli) sort: Sorting,
     #[command(flatten)]
-    pub(in super::super) connection: ConnectionArgs,
+    pub(in crate::cli) connection: ConnectionArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(in super::super) enum GetKind {
+pub(in crate::cli) enum GetKind {
     #[value(aliases = ["source", "gitsources", "gitsource", "gsrc"])]
     Sources,
     #[value(aliases = ["runtime", "rt"])]
@@ -72,7 +90,7 @@ pub(in super::super) enum GetKind {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(in super::super) enum GetFormat {
+pub(in crate::cli) enum GetFormat {
     /// Columns for people
     Table,
     /// More columns, and messages in full
@@ -86,7 +104,7 @@ pub(in super::super) enum GetFormat {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(in super::super) enum Sorting {
+pub(in crate::cli) enum Sorting {
     Name,
     /// The worst first
     State,
@@ -94,7 +112,7 @@ pub(in super::super) enum Sorting {
 
 /// One of the kinds that people suspend, resume and reconcile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(in super::super) enum Noun {
+pub(in crate::cli) enum Noun {
     #[value(aliases = ["sources", "gitsource", "gitsources", "gsrc"])]
     Source,
     #[value(aliases = ["runtimes", "rt"])]
@@ -103,8 +121,103 @@ pub(in super::super) enum Noun {
     Component,
 }
 
+#[derive(Debug, Group)]
+pub(in crate::cli) struct TreeArgs {
+    /// Below what; without it all that there is
+    pub(in crate::cli) root: Option<TreeRoot>,
+    /// Only this one
+    #[arg(requires = "root")]
+    pub(in crate::cli) name: Option<String>,
+    /// In all namespaces
+    #[arg(short = 'A', long, conflicts_with_all = ["namespace", "name"])]
+    pub(in crate::cli) all_namespaces: bool,
+    /// What to print
+    #[arg(short, long, value_name = "FORMAT", default_value = "text")]
+    pub(in crate::cli) output: TextOrJson,
+    #[command(flatten)]
+    pub(in crate::cli) connection: ConnectionArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum TreeRoot {
+    #[value(aliases = ["sources", "gitsource", "gitsources", "gsrc"])]
+    Source,
+    #[value(aliases = ["runtimes", "rt"])]
+    Runtime,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum TextOrJson {
+    /// For people
+    Text,
+    /// One document
+    Json,
+}
+
+#[derive(Debug, Group)]
+pub(in crate::cli) struct EventsArgs {
+    /// Of what; without it of all
+    pub(in crate::cli) noun: Option<Noun>,
+    /// Only this one
+    #[arg(requires = "noun")]
+    pub(in crate::cli) name: Option<String>,
+    /// In all namespaces
+    #[arg(short = 'A', long, conflicts_with_all = ["namespace", "name"])]
+    pub(in crate::cli) all_namespaces: bool,
+    /// Stay, and print what happens
+    #[arg(short, long)]
+    pub(in crate::cli) watch: bool,
+    /// What to print
+    #[arg(short, long, value_name = "FORMAT", default_value = "text")]
+    pub(in crate::cli) output: TextOrJson,
+    #[command(flatten)]
+    pub(in crate::cli) connection: ConnectionArgs,
+}
+
+#[derive(Debug, Group)]
+pub(in crate::cli) struct TraceArgs {
+    /// The object: its kind as kubectl takes it, and its name
+    #[arg(value_name = "KIND/NAME")]
+    pub(in crate::cli) object: String,
+    /// What to print
+    #[arg(short, long, value_name = "FORMAT", default_value = "text")]
+    pub(in crate::cli) output: TextOrJson,
+    #[command(flatten)]
+    pub(in crate::cli) connection: ConnectionArgs,
+}
+
+#[derive(Debug, Group)]
+pub(in crate::cli) struct NamesArgs {
+    /// Which kind
+    pub(in crate::cli) noun: Noun,
+    /// Which of them
+    #[arg(value_name = "NAME", required = true)]
+    pub(in crate::cli) names: Vec<String>,
+    #[command(flatten)]
+    pub(in crate::cli) connection: ConnectionArgs,
+}
+
+#[derive(Debug, Group)]
+pub(in crate::cli) struct ReconcileArgs {
+    /// Which kind
+    pub(in crate::cli) noun: Noun,
+    /// Which of them
+    pub(in crate::cli) name: String,
+    /// Look into the repository first
+    #[arg(long)]
+    pub(in crate::cli) with_source: bool,
+    /// Stay until it is done
+    #[arg(long)]
+    pub(in crate::cli) wait: bool,
+    /// How long to stay
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = super::duration)]
+    pub(in crate::cli) timeout: Duration,
+    #[command(flatten)]
+    pub(in crate::cli) connection: ConnectionArgs,
+}
+
 /// Whether lines can be drawn on standard output: a terminal, in a locale that has them.
-pub(in super::super) fn draws_lines() -> bool {
+pub(in crate::cli) fn draws_lines() -> bool {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().filter_map(std::env::var_os).find(|value| !value.is_empty());
     let utf8 = locale.is_some_and(|locale| {
         let locale = locale.to_string_lossy().to_ascii_lowercase();

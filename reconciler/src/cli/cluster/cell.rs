@@ -3,9 +3,9 @@
 use k8s_openapi::jiff::Timestamp;
 use reeve_crds::State;
 
-use super::super::style::Paint;
-use super::super::text::harmless;
 use super::age::age;
+use crate::cli::style::Paint;
+use crate::cli::text::harmless;
 
 /// What stands in one place of a table. Two that are equal need not be printed again, whatever the time.
 #[derive(Clone, Debug, PartialEq)]

@@ -12,10 +12,10 @@ use reeve_crds::GROUP;
 use reeve_renderer::suggest::did_you_mean;
 use serde::de::DeserializeOwned;
 
-use super::super::args::cluster::ConnectionArgs;
-use super::super::failure::Failure;
 use super::error::{ClusterError, innermost};
 use super::governed::Shown;
+use crate::cli::args::cluster::ConnectionArgs;
+use crate::cli::failure::Failure;
 
 /// Objects that one answer of a list holds at most.
 const PAGE: u32 = 500;

@@ -11,7 +11,7 @@ use reeve_process::secret::scrub;
 
 /// Why a cluster could not be asked.
 #[derive(Debug, thiserror::Error)]
-pub(in super::super) enum ClusterError {
+pub(in crate::cli) enum ClusterError {
     #[error("cannot start")]
     Start(#[source] io::Error),
     #[error("cannot use the kubeconfig{}", file.as_ref().map_or_else(String::new, |file| format!(" {}", file.display())))]
@@ -54,11 +54,11 @@ pub(in super::super) enum ClusterError {
 /// What someone else said of an error, once and without credentials.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(in super::super) struct Said(pub(super) String);
+pub(in crate::cli) struct Said(pub(super) String);
 
 impl ClusterError {
     /// What can be done about it.
-    pub(in super::super) fn help(&self) -> Option<&str> {
+    pub(in crate::cli) fn help(&self) -> Option<&str> {
         Some(match self {
             Self::Kubeconfig { .. } => "name another with --kubeconfig or KUBECONFIG, or another --context of it",
             Self::NoKubeconfig => "name one with --kubeconfig or KUBECONFIG, or put it into ~/.kube/config",

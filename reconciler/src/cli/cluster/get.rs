@@ -6,14 +6,14 @@ use k8s_openapi::jiff::Timestamp;
 use reeve_crds::{GitSource, Inventory, Runtime, RuntimeComponent, State};
 use serde_json::json;
 
-use super::super::args::cluster::{GetArgs, GetFormat, GetKind, Sorting};
-use super::super::failure::Failure;
-use super::super::{Status, Terminal};
 use super::cell::severity;
 use super::connection::{Connection, Scope, missing};
 use super::governed::{Governed, Shown};
 use super::item::{Item, View};
 use super::table::{self, Table};
+use crate::cli::args::cluster::{GetArgs, GetFormat, GetKind, Sorting};
+use crate::cli::failure::Failure;
+use crate::cli::{Status, Terminal};
 
 mod watch;
 

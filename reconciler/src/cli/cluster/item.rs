@@ -3,9 +3,9 @@
 use reeve_crds::State;
 use serde_json::Value;
 
-use super::super::args::cluster::GetFormat;
 use super::cell::Cell;
 use super::governed::{Governed, Shown, created, reason};
+use crate::cli::args::cluster::GetFormat;
 
 /// A message longer than this is cut, unless the table is wide.
 const LONGEST_MESSAGE: usize = 80;

@@ -1,6 +1,6 @@
 //! Columns that stand below each other.
 
-use super::super::style::{Paint, Style};
+use crate::cli::style::{Paint, Style};
 
 /// Between two columns.
 const GAP: &str = "   ";

@@ -1,13 +1,10 @@
 //! `reeve get`.
 
-use std::process::Stdio;
-
 use reeve_crds::{Runtime, RuntimeComponent};
 use serde_json::json;
-use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
-use tokio::process::{Child, ChildStdout};
 
 use crate::people::estate::{Estate, state, with};
+use crate::people::watching::Watching;
 
 /// A source, two runtimes and a component, of which one is not well.
 async fn estate(prefix: &str) -> Estate {
@@ -127,24 +124,6 @@ async fn all_namespaces_have_a_column_of_their_own() {
     assert!(out.starts_with("NAMESPACE "), "{out}");
     let ours: Vec<_> = out.lines().filter(|line| line.starts_with(&estate.namespace)).collect();
     assert_eq!(ours.len(), 2, "{out}");
-}
-
-/// A watch, line by line.
-struct Watching {
-    lines: Lines<BufReader<ChildStdout>>,
-    _child: Child,
-}
-
-impl Watching {
-    fn start(estate: &Estate, args: &[&str]) -> Self {
-        let mut child = estate.command(args).stdout(Stdio::piped()).spawn().unwrap();
-        Self { lines: BufReader::new(child.stdout.take().unwrap()).lines(), _child: child }
-    }
-
-    async fn line(&mut self) -> String {
-        let line = tokio::time::timeout(reeve_tests::PATIENCE, self.lines.next_line());
-        line.await.expect("no line came").unwrap().expect("it ended")
-    }
 }
 
 #[tokio::test]

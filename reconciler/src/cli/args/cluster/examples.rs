@@ -9,3 +9,47 @@ Examples:
   reeve get runtimes -o json | jq '.items[].status.state'
 
 Exit status: 0 all are Ready, or there are none, 1 something is not Ready, 2 could not look.";
+
+pub(super) const TREE: &str = "\
+Examples:
+  reeve tree                                 all sources of the namespace and what is below them
+  reeve tree runtime eu-1                    one runtime
+  reeve tree source fleet -o json            for scripts
+
+Objects are those of the inventory; what is wrong with one is told next to it.
+Exit status: 0 all are Ready, 1 something is not Ready, 2 could not look.";
+
+pub(super) const EVENTS: &str = "\
+Examples:
+  reeve events                               of all sources, runtimes and components, the newest last
+  reeve events runtime eu-1 --watch          as they happen
+  reeve events -A -o json | jq '.[].reason'";
+
+pub(super) const TRACE: &str = "\
+Examples:
+  reeve trace deploy/web -n shop             component, chart, file and commit that it comes from
+  reeve trace pod/web-6d4cf56db6-x7k2p       through the ReplicaSet and the Deployment that made it
+  reeve trace certificate.cert-manager.io/web
+  reeve -C ~/fleet trace deploy/web          also its template and the commit that last changed it
+
+KIND is a kind, a plural, a short name, or KIND.GROUP. -C names a checkout of the fleet repository.
+Exit status: 0 it is Reeve's, 1 it is not, 2 could not look.";
+
+pub(super) const SUSPEND: &str = "\
+Examples:
+  reeve suspend runtime eu-1                 nothing is applied, pruned or repaired there
+  reeve suspend component eu-1-web eu-2-web
+  reeve suspend source fleet                 new commits are not looked at";
+
+pub(super) const RESUME: &str = "\
+Examples:
+  reeve resume runtime eu-1
+  reeve resume source fleet";
+
+pub(super) const RECONCILE: &str = "\
+Examples:
+  reeve reconcile source fleet               look for a new commit now
+  reeve reconcile runtime eu-1 --with-source --wait
+  reeve reconcile component eu-1-web --wait --timeout 10m
+
+Exit status: 0 asked, with --wait it is Ready, 1 it is not Ready, 2 it took too long or could not be asked.";

@@ -7,9 +7,6 @@ use futures::stream::{BoxStream, StreamExt as _, select_all};
 use kube::runtime::{WatchStreamExt as _, watcher};
 use reeve_crds::{GitSource, Inventory, Runtime, RuntimeComponent};
 
-use super::super::super::args::cluster::{GetFormat, GetKind};
-use super::super::super::failure::Failure;
-use super::super::super::{Status, Terminal};
 use super::super::cell::Cell;
 use super::super::connection::Connection;
 use super::super::error::broken_watch;
@@ -17,6 +14,9 @@ use super::super::governed::{Governed, Shown};
 use super::super::item::{Item, View};
 use super::super::warn;
 use super::{Looking, Printer};
+use crate::cli::args::cluster::{GetFormat, GetKind};
+use crate::cli::failure::Failure;
+use crate::cli::{Status, Terminal};
 
 type Key = (u8, String, String);
 type Events = BoxStream<'static, Result<(u8, watcher::Event<Item>), watcher::Error>>;

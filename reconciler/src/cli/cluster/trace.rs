@@ -1,0 +1,142 @@
+//! `reeve trace`: from an object in the cluster back to the commit that asked for it.
+
+use std::io::Write as _;
+
+use kube::ResourceExt;
+use kube::api::{Api, DynamicObject, ListParams};
+use reeve_crds::{GitSource, Inventory, Runtime, RuntimeComponent};
+use reeve_renderer::bundle::{COMPONENT_LABEL, RUNTIME_LABEL};
+
+use super::connection::{Connection, Scope};
+use crate::cli::args::cluster::{TextOrJson, TraceArgs};
+use crate::cli::failure::Failure;
+use crate::cli::{Status, Terminal};
+
+mod answer;
+mod checkout;
+mod kinds;
+mod writers;
+
+use answer::{Answer, Owned};
+use kinds::{Kind, Kinds};
+
+/// Owners that are followed: a Pod has two, few things have more.
+const OWNERS: usize = 8;
+
+pub(super) async fn run(args: &TraceArgs, in_checkout: bool, terminal: &mut Terminal) -> Result<Status, Failure> {
+    let Some((kind, name)) = args.object.split_once('/').filter(|(kind, name)| !kind.is_empty() && !name.is_empty())
+    else {
+        let help = "write it like deployment/web".to_owned();
+        return Err(Failure::unknown(format!("`{}` is not an object", args.object), Some(help)));
+    };
+    let connection = Connection::open(&args.connection).await?;
+    let kinds = Kinds::discover(&connection).await?;
+    let kind = kinds.find(kind)?;
+    let mut answer = follow(&connection, &kinds, kind, name).await?;
+    if let Some(owned) = &answer.owned
+        && in_checkout
+    {
+        answer.template = Some(checkout::find(owned, answer.traced())?);
+    }
+    match args.output {
+        TextOrJson::Text => answer.write(Connection::now(), terminal)?,
+        TextOrJson::Json => {
+            serde_json::to_writer_pretty(&mut terminal.out, &answer.to_json()).map_err(std::io::Error::from)?;
+            writeln!(terminal.out)?;
+        }
+    }
+    Ok(if answer.owned.is_some() { Status::Fine } else { Status::Findings })
+}
+
+/// The object, those that own it, and what Reeve says of the first of them that is Reeve's.
+async fn follow(connection: &Connection, kinds: &Kinds, kind: &Kind, name: &str) -> Result<Answer, Failure> {
+    let namespace = kind.namespaced.then(|| connection.namespace.clone());
+    let found = read(connection, kind, namespace.as_deref(), name).await?;
+    let Some(object) = found else {
+        let place = namespace.map_or_else(String::new, |namespace| format!(" in namespace `{namespace}`"));
+        let help = kind.namespaced.then(|| "name another namespace with -n".to_owned());
+        return Err(Failure::unknown(format!("there is no {} `{name}`{place}", kind.resource.kind), help));
+    };
+    let mut chain = vec![(kind.clone(), object)];
+    while chain.len() < OWNERS
+        && let Some((_, last)) = chain.last()
+        && labels(last).is_none()
+        && let Some(owner) = last.owner_references().iter().find(|owner| owner.controller == Some(true)).cloned()
+        && let Some(kind) = kinds.exact(&owner.api_version, &owner.kind)
+    {
+        let namespace = kind.namespaced.then(|| last.namespace()).flatten();
+        match read(connection, kind, namespace.as_deref(), &owner.name).await? {
+            Some(object) if object.uid().as_deref() == Some(&owner.uid) => chain.push((kind.clone(), object)),
+            // Made anew under the same name, or gone: it says nothing of this one.
+            Some(_) | None => break,
+        }
+    }
+    let owned = match chain.last().and_then(|(_, last)| labels(last).map(|labels| (labels, last))) {
+        Some(((runtime, component), last)) => Some(owned(connection, &runtime, &component, last).await?),
+        None => None,
+    };
+    Ok(Answer { chain, owned, template: None })
+}
+
+async fn read(
+    connection: &Connection,
+    kind: &Kind,
+    namespace: Option<&str>,
+    name: &str,
+) -> Result<Option<DynamicObject>, Failure> {
+    let api: Api<DynamicObject> = match namespace {
+        Some(namespace) => Api::namespaced_with(connection.client.clone(), namespace, &kind.resource),
+        None => Api::all_with(connection.client.clone(), &kind.resource),
+    };
+    Ok(connection.ask(&format!("read {} {name}", kind.resource.kind), api.get_opt(name)).await?)
+}
+
+/// The runtime and the component that an object says it belongs to.
+fn labels(object: &DynamicObject) -> Option<(String, String)> {
+    let labels = object.labels();
+    Some((labels.get(RUNTIME_LABEL)?.clone(), labels.get(COMPONENT_LABEL)?.clone()))
+}
+
+/// What Reeve's kinds say of a component. They may live in any namespace.
+async fn owned(
+    connection: &Connection,
+    runtime: &str,
+    component: &str,
+    object: &DynamicObject,
+) -> Result<Owned, Failure> {
+    let fields = format!("spec.runtime={runtime},spec.component={component}");
+    let found = connection.select::<RuntimeComponent>(&Scope::All, ListParams::default().fields(&fields)).await?;
+    let mut owned = Owned { runtime: runtime.to_owned(), component: component.to_owned(), ..Owned::default() };
+    owned.object = match found.len() {
+        0 | 1 => found.into_iter().next(),
+        _ => claiming(connection, found, object).await?,
+    };
+    let Some(namespace) = owned.object.as_ref().and_then(ResourceExt::namespace) else { return Ok(owned) };
+    let scope = Scope::Namespace(namespace);
+    let runtimes = connection.api::<Runtime>(&scope);
+    owned.runtime_object = connection.ask(&format!("read runtime {runtime}"), runtimes.get_opt(runtime)).await?;
+    let reference = owned.runtime_object.as_ref().and_then(|runtime| runtime.spec.source_ref.as_ref());
+    if let Some(source) = reference.map(|source| source.name.clone()) {
+        let sources = connection.api::<GitSource>(&scope);
+        owned.source = connection.ask(&format!("read source {source}"), sources.get_opt(&source)).await?;
+    }
+    Ok(owned)
+}
+
+/// Of several components of one name in different namespaces, the one whose inventory has the object.
+async fn claiming(
+    connection: &Connection,
+    found: Vec<RuntimeComponent>,
+    object: &DynamicObject,
+) -> Result<Option<RuntimeComponent>, Failure> {
+    for component in &found {
+        let Some(namespace) = component.namespace() else { continue };
+        let params = ListParams::default().fields(&format!("spec.runtime={}", component.spec.runtime));
+        let pages = connection.select::<Inventory>(&Scope::Namespace(namespace), params).await?;
+        let mut entries = pages.iter().flat_map(|page| &page.spec.entries);
+        if entries.any(|entry| entry.uid.is_some() && entry.uid == object.uid()) {
+            return Ok(Some(component.clone()));
+        }
+    }
+    Ok(found.into_iter().next())
+}

@@ -1,0 +1,156 @@
+//! `reeve trace`.
+
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{Patch, PatchParams};
+use kube::{Resource as _, ResourceExt as _};
+use serde_json::{Value, json};
+
+use crate::cli::repository::{Repository, ended};
+use crate::people::estate::{Estate, state, with};
+
+const COMMIT: &str = "4f1c2aa90b3d4f1c2aa90b3d4f1c2aa90b3d4f1c";
+
+/// A fleet, a runtime, a component and its Deployment, applied as Reeve applies.
+async fn estate(prefix: &str, commit: &str) -> Estate {
+    let estate = Estate::new(prefix).await;
+    let runtime = estate.namespace.clone();
+    let source = json!({
+        "revision": "main@4f1c2aa90b3d",
+        "commit": {
+            "id": commit, "author": "Ada <ada@example.com>", "subject": "Raise replicas",
+            "committedAt": "2026-01-02T03:04:05Z",
+        },
+    });
+    estate.source("fleet", with(state("Ready", "Succeeded", ""), source)).await;
+    estate.runtime(&runtime, "fleet", state("Ready", "Succeeded", "")).await;
+    let applied = json!({ "applied": {
+        "revision": "main@4f1c2aa90b3d", "commit": commit, "digest": "sha256:1", "version": "1.2.0",
+    } });
+    estate.component(&runtime, "web", with(state("Ready", "Succeeded", ""), applied)).await;
+    let deployment = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {
+            "name": "web", "namespace": estate.namespace,
+            "labels": { "reeve.dev/runtime": runtime, "reeve.dev/component": "web" },
+        },
+        "spec": {
+            "replicas": 0, "selector": { "matchLabels": { "app": "web" } },
+            "template": {
+                "metadata": { "labels": { "app": "web" } },
+                "spec": { "containers": [{ "name": "web", "image": "nginx" }] },
+            },
+        },
+    });
+    let api = estate.api::<Deployment>();
+    api.patch("web", &PatchParams::apply("reeve"), &Patch::Apply(&deployment)).await.unwrap();
+    estate
+}
+
+#[tokio::test]
+async fn an_object_leads_back_to_file_and_commit() {
+    let estate = estate("trace", COMMIT).await;
+    let ns = &estate.namespace;
+    let scale = PatchParams { field_manager: Some("kubectl-edit".to_owned()), ..PatchParams::default() };
+    let patch = Patch::Merge(json!({ "metadata": { "annotations": { "hello": "world" } } }));
+    estate.api::<Deployment>().patch("web", &scale, &patch).await.unwrap();
+    for name in ["deploy/web", "deployment/web", "deployments.apps/web", "Deployment/web"] {
+        let told = estate.reeve(&["trace", name]).await.with(0);
+        let wanted = format!(
+            "Deployment.apps {ns}/web\n  \
+               component   web ({ns}/{ns}-web), Ready\n  \
+               chart       web 1.2.0, from channel regular\n  \
+               put there   runtimes/{ns}.yaml:14\n  \
+               runtime     {ns}, runtimes/{ns}.yaml\n  \
+               source      fleet, https://git.example.com/acme/fleet.git\n  \
+               revision    main@4f1c2aa90b3d\n  \
+               commit      {COMMIT} by Ada <ada@example.com>, 2026-01-02T03:04:05Z: Raise replicas\n"
+        );
+        assert!(told.out.starts_with(&wanted), "{}\nis not\n{wanted}", told.out);
+        assert!(told.out.contains("  written by  kubectl-edit (Update, "), "{}", told.out);
+        assert!(told.out.contains("metadata.annotations.hello"), "{}", told.out);
+        assert!(!told.out.contains("written by  reeve ("), "{}", told.out);
+    }
+    let told = estate.reeve(&["trace", "deploy/web", "-o", "json"]).await.with(0).json();
+    assert_eq!(told["origin"], format!("runtimes/{ns}.yaml:14"));
+    assert_eq!(told["author"], "Ada <ada@example.com>");
+}
+
+#[tokio::test]
+async fn what_an_object_of_ours_made_leads_back_too() {
+    let estate = estate("trace-owner", COMMIT).await;
+    let deployment = estate.api::<Deployment>().get("web").await.unwrap();
+    let owner = deployment.controller_owner_ref(&()).unwrap();
+    let labels = json!({ "app": "web" });
+    let spec = json!({
+        "selector": { "matchLabels": labels },
+        "template": {
+            "metadata": { "labels": labels }, "spec": { "containers": [{ "name": "web", "image": "nginx" }] },
+        },
+    });
+    let metadata = json!({ "name": "made", "labels": labels, "ownerReferences": [owner] });
+    estate.make::<ReplicaSet>(json!({ "metadata": metadata, "spec": spec })).await;
+    let told = estate.reeve(&["trace", "rs/made"]).await.with(0);
+    let ns = &estate.namespace;
+    let wanted = format!("ReplicaSet.apps {ns}/made\n  owned by    Deployment.apps {ns}/web\n  component   web ");
+    assert!(told.out.starts_with(&wanted), "{}", told.out);
+}
+
+#[tokio::test]
+async fn a_stranger_is_told_to_be_one_with_who_manages_it() {
+    let estate = estate("trace-stranger", COMMIT).await;
+    let annotations = json!({ "meta.helm.sh/release-name": "shop" });
+    let map: ConfigMap = estate
+        .make(json!({ "metadata": { "name": "theirs", "annotations": annotations }, "data": { "a": "b" } }))
+        .await;
+    assert_eq!(map.name_any(), "theirs");
+    let told = estate.reeve(&["trace", "cm/theirs"]).await.with(1);
+    assert!(told.out.contains("is not Reeve's: it has no label reeve.dev/component\n"), "{}", told.out);
+    assert!(told.out.contains("claimed     Helm release shop\n"), "{}", told.out);
+    assert!(told.out.contains("written by  "), "{}", told.out);
+    assert_eq!(
+        estate.reeve(&["trace", "cm/theirs", "-o", "json"]).await.with(1).json()["managedByReeve"],
+        Value::Bool(false)
+    );
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_told() {
+    let estate = Estate::new("trace-missing").await;
+    for (object, said) in [
+        ("deploy/web", "there is no Deployment `web` in namespace"),
+        ("deplyoments/web", "the cluster knows no kind `deplyoments`\n  help: did you mean `deployments`?"),
+        ("web", "`web` is not an object\n  help: write it like deployment/web"),
+        ("deploy/", "`deploy/` is not an object"),
+    ] {
+        let told = estate.reeve(&["trace", object]).await.with(2);
+        assert!(told.err.contains(said), "{}", told.err);
+    }
+}
+
+#[tokio::test]
+async fn a_checkout_adds_the_template_and_who_changed_it() {
+    let folder = Repository::fleet();
+    let changed = folder.commit();
+    folder.write("layers/base.yaml", "kind: Layer\nvalues:\n  replicas: 3\n");
+    let applied = folder.commit();
+    let estate = estate("trace-checkout", &applied).await;
+    folder.write(
+        &format!("runtimes/{}.yaml", estate.namespace),
+        &format!("kind: Runtime\nnamespace: {}\n", estate.namespace),
+    );
+    let with_runtime = folder.commit();
+    let applied = json!({ "applied": { "revision": "main@1", "commit": with_runtime, "digest": "sha256:1" } });
+    let name = format!("{}-web", estate.namespace);
+    estate.report::<reeve_crds::RuntimeComponent>(&name, applied).await;
+    let trace = async || {
+        let mut command = estate.command(&["-C", &folder.path().display().to_string(), "trace", "deploy/web"]);
+        ended(command.output().await.unwrap()).with(0).out
+    };
+    let out = trace().await;
+    assert!(out.contains("  template    charts/web/1.0.0/templates/deployment.yaml.j2\n"), "{out}");
+    assert!(out.contains(&format!("  changed by  {changed} by a <a@example.com>, ")), "{out}");
+    // The files as they are do not matter as long as the commit that is applied is there.
+    folder.git(&["rm", "--quiet", "-r", "charts"]);
+    assert_eq!(trace().await, out);
+}

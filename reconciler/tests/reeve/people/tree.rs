@@ -1,0 +1,81 @@
+//! `reeve tree`.
+
+use serde_json::json;
+
+use crate::cli::repository::ended;
+use crate::people::estate::{Estate, state, with};
+
+async fn estate(prefix: &str) -> Estate {
+    let estate = Estate::new(prefix).await;
+    estate.source("fleet", with(state("Ready", "Succeeded", ""), json!({ "revision": "main@4f1c2aa90b3d" }))).await;
+    estate.runtime("eu-1", "fleet", state("Ready", "Succeeded", "")).await;
+    estate.runtime("us-1", "elsewhere", state("Suspended", "Suspended", "someone asked for it")).await;
+    let sick = json!({
+        "unhealthy": [{
+            "object": { "group": "apps", "kind": "Deployment", "namespace": estate.namespace, "name": "web" },
+            "health": "InProgress",
+            "message": "1 of 3 replicas available",
+        }],
+        "health": { "ready": 1, "total": 2, "summary": "1/2" },
+    });
+    estate.component("eu-1", "web", with(state("Processing", "Progressing", "1 object is not healthy"), sick)).await;
+    let entries = [
+        ["web", "", "Service", "web", "Applied"],
+        ["web", "apps", "Deployment", "web", "Applied"],
+        ["old", "", "ConfigMap", "old", "Deleting"],
+    ];
+    estate.inventory("eu-1", &entries).await;
+    estate
+}
+
+#[tokio::test]
+async fn objects_hang_below_components_below_runtimes_below_sources() {
+    let estate = estate("tree").await;
+    let ns = &estate.namespace;
+    let told = estate.reeve(&["tree"]).await.with(1);
+    let wanted = format!(
+        "source/fleet Ready main@4f1c2aa90b3d https://git.example.com/acme/fleet.git\n\
+         `-- runtime/eu-1 Ready\n    \
+             |-- component/eu-1-web Processing web 1.2.0 1/2 healthy: 1 object is not healthy\n    \
+             |   |-- Service {ns}/web\n    \
+             |   `-- Deployment.apps {ns}/web: InProgress, 1 of 3 replicas available\n    \
+             `-- component/old: it left the repository\n        \
+                 `-- ConfigMap {ns}/old deleting\n\
+         runtime/us-1 Suspended: someone asked for it\n"
+    );
+    assert_eq!(told.out, wanted);
+}
+
+#[tokio::test]
+async fn one_runtime_or_source_can_be_asked_for() {
+    let estate = estate("tree-one").await;
+    let told = estate.reeve(&["tree", "runtime", "us-1"]).await.with(1);
+    assert_eq!(told.out, "runtime/us-1 Suspended: someone asked for it\n");
+    let told = estate.reeve(&["tree", "source", "fleet", "-o", "json"]).await.with(1).json();
+    assert_eq!(
+        told[0]["children"][0]["children"][0]["children"][1]["trouble"],
+        "InProgress, 1 of 3 replicas available"
+    );
+    let told = estate.reeve(&["tree", "source", "flet"]).await.with(2);
+    assert!(
+        told.err.contains("there is no source `flet`") && told.err.contains("did you mean `fleet`?"),
+        "{}",
+        told.err
+    );
+}
+
+#[tokio::test]
+async fn lines_are_drawn_on_terminals_that_can() {
+    let estate = estate("tree-lines").await;
+    let draw = async |locale: &str| {
+        let file = estate.cluster.kubeconfig().display();
+        let binary = env!("CARGO_BIN_EXE_reeve");
+        let command = format!("{binary} --color never tree --kubeconfig {file} -n {}", estate.namespace);
+        // util-linux's script(1) gives the command a terminal.
+        let mut script = tokio::process::Command::new("script");
+        script.args(["--quiet", "--return", "--command", &command, "/dev/null"]).env("LC_ALL", locale);
+        ended(script.output().await.unwrap()).with(1).out
+    };
+    assert!(draw("C.UTF-8").await.contains("└── runtime/eu-1"));
+    assert!(draw("C").await.contains("`-- runtime/eu-1"));
+}
