@@ -16,6 +16,7 @@ mod takeover;
 
 pub use conflict::{Conflict, Conflicts};
 pub use drift::{DriftedField, drifted};
+pub(crate) use owners::{Owners, Sets, fit};
 pub use paths::{Path, Paths, Step};
 pub use takeover::{LAST_APPLIED, Takeover, takeover};
 

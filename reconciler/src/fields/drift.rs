@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use serde_json::{Map, Value};
 
-use super::owners::{Holder, Owners};
-use super::{MANAGER, Operation, Path, Paths, Step, applied_by, is_applied_by, subresource};
+use super::owners::{Owners, Sets};
+use super::{MANAGER, Operation, Path, Paths, Step, applied_by, subresource};
 
 /// A field that we want and no longer own.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -26,15 +26,9 @@ pub struct DriftedField {
 /// A field that the API server never kept, such as one that its schema does not know, looks as if it was removed.
 pub fn drifted(desired: &Value, managed: &[ManagedFieldsEntry]) -> Vec<DriftedField> {
     let ours = applied_by(managed, MANAGER);
-    let others: Vec<(&ManagedFieldsEntry, Paths)> = managed
-        .iter()
-        .filter(|entry| !is_applied_by(entry, MANAGER))
-        .filter_map(|entry| Some((entry, Paths::of(entry.fields_v1.as_ref()?))))
-        .collect();
-    let our_paths = ours.and_then(|entry| entry.fields_v1.as_ref()).map(Paths::of).unwrap_or_default();
+    let sets = Sets::of(managed);
     let mut search = Search { suspect: suspect(managed, ours), path: Path::default(), found: Vec::new() };
-    let others = others.iter().map(|(entry, paths)| Holder { entry, paths }).collect();
-    search.top(desired, &Owners { ours: Some(&our_paths), others });
+    search.top(desired, &sets.owners());
     search.found
 }
 

@@ -3,22 +3,47 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use serde_json::Value;
 
-use super::{Paths, Step};
+use super::{MANAGER, Paths, Step, is_applied_by};
+
+/// Everybody's fields of an object.
+pub(crate) struct Sets<'a> {
+    ours: Paths,
+    others: Vec<(&'a ManagedFieldsEntry, Paths)>,
+}
+
+impl<'a> Sets<'a> {
+    pub(crate) fn of(managed: &'a [ManagedFieldsEntry]) -> Self {
+        let read = |entry: &'a ManagedFieldsEntry| Some((entry, Paths::of(entry.fields_v1.as_ref()?)));
+        let (ours, others): (Vec<_>, Vec<_>) =
+            managed.iter().filter_map(read).partition(|(entry, _)| is_applied_by(entry, MANAGER));
+        Self { ours: ours.into_iter().map(|(_, paths)| paths).fold(Paths::default(), Paths::union), others }
+    }
+
+    /// Who owns what at the top of the object.
+    pub(crate) fn owners(&self) -> Owners<'_> {
+        let others = self.others.iter().map(|(entry, paths)| Holder { entry, paths }).collect();
+        Owners { ours: Some(&self.ours), others }
+    }
+}
 
 #[derive(Clone, Copy)]
-pub(super) struct Holder<'a> {
-    pub(super) entry: &'a ManagedFieldsEntry,
-    pub(super) paths: &'a Paths,
+pub(crate) struct Holder<'a> {
+    pub(crate) entry: &'a ManagedFieldsEntry,
+    pub(crate) paths: &'a Paths,
 }
 
 /// Everybody's set at one place of the object.
-pub(super) struct Owners<'a> {
-    pub(super) ours: Option<&'a Paths>,
-    pub(super) others: Vec<Holder<'a>>,
+pub(crate) struct Owners<'a> {
+    pub(crate) ours: Option<&'a Paths>,
+    pub(crate) others: Vec<Holder<'a>>,
 }
 
 impl<'a> Owners<'a> {
-    pub(super) fn below(&self, step: &Step) -> Owners<'a> {
+    pub(crate) fn nobody() -> Self {
+        Owners { ours: None, others: Vec::new() }
+    }
+
+    pub(crate) fn below(&self, step: &Step) -> Owners<'a> {
         let below = |holder: &Holder<'a>| Some(Holder { entry: holder.entry, paths: holder.paths.child(step)? });
         Owners {
             ours: self.ours.and_then(|paths| paths.child(step)),
@@ -27,9 +52,12 @@ impl<'a> Owners<'a> {
     }
 
     /// Somebody else owns it as a whole, or nobody owns anything of it.
-    pub(super) fn lost_whole(&self) -> bool {
-        let whole = || self.others.iter().any(|holder| holder.paths.is_whole());
-        self.ours.is_none() && (self.others.is_empty() || whole())
+    pub(crate) fn lost_whole(&self) -> bool {
+        self.ours.is_none() && (self.others.is_empty() || self.is_whole_by_others())
+    }
+
+    pub(crate) fn is_whole_by_others(&self) -> bool {
+        self.others.iter().any(|holder| holder.paths.is_whole())
     }
 
     fn all(&self) -> impl Iterator<Item = &'a Paths> {
@@ -37,7 +65,7 @@ impl<'a> Owners<'a> {
     }
 
     /// How the item of a list is named in the sets. Ours come first.
-    pub(super) fn step_of(&self, item: &Value) -> Option<Step> {
+    pub(crate) fn step_of(&self, item: &Value) -> Option<Step> {
         let steps = || self.all().flat_map(Paths::steps);
         steps()
             .filter_map(|step| Some((fit(step, item)?, step)))
@@ -47,7 +75,7 @@ impl<'a> Owners<'a> {
     }
 
     /// How the item would be named, going by the names of other items.
-    pub(super) fn step_like_others(&self, item: &Value) -> Option<Step> {
+    pub(crate) fn step_like_others(&self, item: &Value) -> Option<Step> {
         self.all().flat_map(Paths::steps).find_map(|step| match step {
             Step::Key(keys) => {
                 let fields = item.as_object()?;
@@ -62,7 +90,7 @@ impl<'a> Owners<'a> {
 
 /// How well a step names an item; the smaller the better.
 #[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
-enum Fit {
+pub(crate) enum Fit {
     Exact,
     /// a key that the item leaves out has the value that the API server fills in.
     Defaulted,
@@ -70,7 +98,7 @@ enum Fit {
     Possible,
 }
 
-fn fit(step: &Step, item: &Value) -> Option<Fit> {
+pub(crate) fn fit(step: &Step, item: &Value) -> Option<Fit> {
     match step {
         Step::Item(value) => is_written(item, value).then_some(Fit::Exact),
         Step::Key(keys) => {

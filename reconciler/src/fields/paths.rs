@@ -205,20 +205,20 @@ impl Paths {
         }
     }
 
-    pub(super) fn is_member(&self) -> bool {
+    pub(crate) fn is_member(&self) -> bool {
         self.member
     }
 
     /// In the set with everything below it, known or not: a scalar, an atomic list or map, or an empty one.
-    pub(super) fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         self.member && self.children.is_empty()
     }
 
-    pub(super) fn child(&self, step: &Step) -> Option<&Self> {
+    pub(crate) fn child(&self, step: &Step) -> Option<&Self> {
         self.children.get(step)
     }
 
-    pub(super) fn steps(&self) -> impl Iterator<Item = &Step> {
+    pub(crate) fn steps(&self) -> impl Iterator<Item = &Step> {
         self.children.keys()
     }
 }

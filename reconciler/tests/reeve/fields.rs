@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 mod conflicts;
 mod drift;
+mod payload;
 mod refusals;
 mod takeover;
 

@@ -1,0 +1,116 @@
+//! Fields that belong to another part of Reeve.
+//!
+//! The resolver scales the target of a `ScalingRule` and switches its traffic. What it writes is left out of what is
+//! sent, and is never drift: the parts of Reeve do not fight each other.
+
+use std::collections::BTreeMap;
+
+use reeve_crds::scaling_rule::keda::KedaKind;
+use reeve_crds::scaling_rule::path::{Capture, SwitchMethod};
+use reeve_crds::scaling_rule::{RuleMode, ScalingRuleSpec};
+use reeve_crds::{GROUP, ObjectRef};
+use serde::Deserialize as _;
+use serde_json::Value;
+
+use super::{Pointer, group, object_ref};
+
+/// The fields of each object that another part of Reeve decides, given all objects of a runtime.
+pub fn delegated<'a>(objects: impl IntoIterator<Item = &'a Value>) -> BTreeMap<ObjectRef, Vec<Pointer>> {
+    let objects: Vec<(ObjectRef, &Value)> = objects.into_iter().map(|object| (object_ref(object), object)).collect();
+    let mut found = Found(BTreeMap::new());
+    for (rule, object) in objects.iter().filter(|(key, _)| key.group == GROUP && key.kind == "ScalingRule") {
+        // One that is not a rule is refused by the API server, with better words.
+        if let Some(spec) = object.get("spec").and_then(|spec| ScalingRuleSpec::deserialize(spec).ok()) {
+            found.add_rule(rule, &spec, &objects);
+        }
+    }
+    found.0
+}
+
+struct Found(BTreeMap<ObjectRef, Vec<Pointer>>);
+
+impl Found {
+    fn add(&mut self, object: ObjectRef, path: &[&str]) {
+        let paths = self.0.entry(object).or_default();
+        let path = Pointer::of(path);
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+
+    fn add_rule(&mut self, rule: &ObjectRef, spec: &ScalingRuleSpec, objects: &[(ObjectRef, &Value)]) {
+        if spec.mode == RuleMode::Observe {
+            return;
+        }
+        let local = |group: &str, kind: &str, name: &str| ObjectRef {
+            group: group.to_owned(),
+            kind: kind.to_owned(),
+            namespace: rule.namespace.clone(),
+            name: name.to_owned(),
+        };
+        let targets = match &spec.scale_target {
+            Some(target) => vec![local(group(&target.api_version), &target.kind, &target.name)],
+            None => behind_services(rule, spec, objects),
+        };
+        match (spec.switch.method, spec.switch.capture) {
+            (SwitchMethod::EndpointSlice, Capture::Selector) => {
+                for service in &spec.services {
+                    self.add(local("", "Service", &service.name), &["spec", "selector"]);
+                }
+            }
+            (SwitchMethod::EndpointSlice, Capture::Merge) => {}
+            (SwitchMethod::VirtualService, _) => {
+                // The list of routes is atomic: whoever writes one owns them all.
+                if let Some(routes) = &spec.switch.virtual_service {
+                    self.add(local("networking.istio.io", "VirtualService", &routes.name), &["spec", "http"]);
+                }
+            }
+        }
+        let adopts = spec.keda.as_ref().is_some_and(|keda| keda.adopt && keda.kind == KedaKind::ScaledObject);
+        for target in targets {
+            if adopts {
+                for scaler in scalers_of(&target, objects) {
+                    self.add(scaler.clone(), &["spec"]);
+                }
+            }
+            self.add(target, &["spec", "replicas"]);
+        }
+    }
+}
+
+/// A rule without a target means the workloads that its Services lead to.
+fn behind_services(rule: &ObjectRef, spec: &ScalingRuleSpec, objects: &[(ObjectRef, &Value)]) -> Vec<ObjectRef> {
+    let local = || objects.iter().filter(|(key, _)| key.namespace == rule.namespace);
+    let is_named = |key: &ObjectRef| {
+        key.group.is_empty() && key.kind == "Service" && spec.services.iter().any(|service| service.name == key.name)
+    };
+    let selectors: Vec<&Value> =
+        local().filter(|(key, _)| is_named(key)).filter_map(|(_, service)| service.pointer("/spec/selector")).collect();
+    local()
+        .filter(|(_, object)| {
+            let labels = object.pointer("/spec/template/metadata/labels");
+            labels.is_some_and(|labels| selectors.iter().any(|selector| selects(selector, labels)))
+        })
+        .map(|(key, _)| key.clone())
+        .collect()
+}
+
+fn selects(selector: &Value, labels: &Value) -> bool {
+    let Some(wanted) = selector.as_object().filter(|wanted| !wanted.is_empty()) else { return false };
+    wanted.iter().all(|(name, value)| labels.get(name) == Some(value))
+}
+
+/// KEDA's objects for a target; without a kind they mean a Deployment.
+fn scalers_of<'a>(target: &ObjectRef, objects: &'a [(ObjectRef, &Value)]) -> Vec<&'a ObjectRef> {
+    let is_for_target = |object: &Value| {
+        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
+        text("/spec/scaleTargetRef/name") == Some(&target.name)
+            && text("/spec/scaleTargetRef/kind").unwrap_or("Deployment") == target.kind
+    };
+    objects
+        .iter()
+        .filter(|(key, _)| key.group == "keda.sh" && key.kind == "ScaledObject" && key.namespace == target.namespace)
+        .filter(|(_, object)| is_for_target(object))
+        .map(|(key, _)| key)
+        .collect()
+}
