@@ -10,7 +10,9 @@ use reeve_tests::Cluster;
 use serde_json::{Value, json};
 
 mod conflicts;
+mod connections;
 mod drift;
+mod health;
 mod payload;
 mod refusals;
 mod takeover;

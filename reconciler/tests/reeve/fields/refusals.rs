@@ -277,16 +277,3 @@ async fn until_refused(place: &Place, object: &Value) -> Refusal {
     })
     .await
 }
-
-#[tokio::test]
-async fn an_api_server_that_is_not_there_is_unreachable() {
-    let place = Place::new("refused").await;
-    let mut config = place.cluster.config().unwrap();
-    config.cluster_url = "https://127.0.0.1:1".parse().unwrap();
-    let nowhere = Place { client: Client::try_from(config).unwrap(), ..place };
-
-    let refusal = refusal(nowhere.apply(&config_map("a")).await);
-
-    assert_eq!((refusal.reason, refusal.transient, refusal.server_down), (Reason::Unreachable, true, true));
-    assert!(refusal.message.contains("onnection refused"), "{}", refusal.message);
-}
