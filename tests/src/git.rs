@@ -7,6 +7,7 @@ mod http;
 mod program;
 mod ssh;
 mod sshd_files;
+mod tls;
 
 use std::fmt;
 use std::fs;
@@ -19,6 +20,7 @@ pub use http::{BasicAuth, GitHttp};
 pub use ssh::GitSsh;
 
 use crate::Supervisor;
+use http::Door;
 use program::Git;
 
 /// The second at which the first commit is made; each later one is made a second after its predecessor.
@@ -98,7 +100,17 @@ impl GitRepository {
 
     /// Serves the repository over HTTP, to everyone or to those who know the password.
     pub fn serve_http(&self, auth: Option<BasicAuth>) -> Result<GitHttp> {
-        GitHttp::start(self, auth)
+        GitHttp::start(self, Door::basic(auth), false)
+    }
+
+    /// As [`serve_http`](Self::serve_http), to the holder of a token.
+    pub fn serve_http_with_token(&self, token: &str) -> Result<GitHttp> {
+        GitHttp::start(self, Door::token(token), false)
+    }
+
+    /// As [`serve_http`](Self::serve_http) over TLS, with a certificate that only [`GitHttp::authority`] vouches for.
+    pub fn serve_https(&self, auth: Option<BasicAuth>) -> Result<GitHttp> {
+        GitHttp::start(self, Door::basic(auth), true)
     }
 
     /// Serves the repository over SSH, to the holder of a key that is made for it.

@@ -1,5 +1,13 @@
 //! Repositories as `reeve run` follows them: mirrors, the fetching child, webhooks, file events.
 
+mod child;
+mod contents;
+mod damage;
+mod disk;
 mod mirror;
+mod processes;
+mod proxy;
+mod refusals;
 mod scene;
+mod stall;
 mod transports;

@@ -1,4 +1,4 @@
-//! A repository over smart HTTP: a small server in the test's process, git's own `http-backend` behind it.
+//! A repository over smart HTTP or HTTPS: a small server in the test's process, git's own `http-backend` behind it.
 
 use std::convert::Infallible;
 use std::fmt::Write;
@@ -17,6 +17,7 @@ use hyper_util::rt::TokioIo;
 use tokio::task::JoinSet;
 
 use super::cgi::{self, Answer, Backend};
+use super::tls::{self, Tls};
 use super::{Git, GitRepository};
 use crate::Supervisor;
 use crate::background::Background;
@@ -38,12 +39,42 @@ impl BasicAuth {
     }
 }
 
+/// How a server asks who its clients are.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Door {
+    /// The one value of the header `Authorization` that it lets in.
+    header: Option<String>,
+    basic: Option<BasicAuth>,
+}
+
+impl Door {
+    pub(super) fn basic(auth: Option<BasicAuth>) -> Self {
+        Self { header: auth.as_ref().map(BasicAuth::header), basic: auth }
+    }
+
+    pub(super) fn token(token: &str) -> Self {
+        Self { header: Some(format!("Bearer {token}")), basic: None }
+    }
+
+    fn lets_in(&self, request: &Request<Incoming>) -> bool {
+        let given = request.headers().get(header::AUTHORIZATION).map(header::HeaderValue::as_bytes);
+        self.header.as_ref().is_none_or(|wanted| given == Some(wanted.as_bytes()))
+    }
+
+    /// Whom git is told that its client is.
+    fn user(&self) -> Option<&str> {
+        let named = self.basic.as_ref().map(|auth| auth.username.as_str());
+        named.or(self.header.is_some().then_some("bearer"))
+    }
+}
+
 /// A repository on a loopback port. Dropping it ends its connections and frees the port.
 #[derive(Debug)]
 pub struct GitHttp {
     address: SocketAddr,
     path: String,
-    auth: Option<BasicAuth>,
+    door: Door,
+    tls: Option<Tls>,
     requests: Arc<Mutex<Vec<String>>>,
     _background: Background,
     /// Keeps the repository's files, should the server outlive it.
@@ -51,7 +82,7 @@ pub struct GitHttp {
 }
 
 impl GitHttp {
-    pub(super) fn start(repository: &GitRepository, auth: Option<BasicAuth>) -> Result<Self> {
+    pub(super) fn start(repository: &GitRepository, door: Door, is_secure: bool) -> Result<Self> {
         let name = repository.bare.file_name().context("the repository has no name")?.to_string_lossy();
         let root = repository.bare.parent().context("the repository is in no folder")?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("cannot listen on loopback")?;
@@ -65,13 +96,15 @@ impl GitHttp {
                 root: root.to_owned(),
                 log: File::create(&log).with_context(|| format!("cannot write {}", log.display()))?,
             },
-            auth: auth.clone(),
+            door: door.clone(),
             requests: requests.clone(),
         });
-        let background = Background::start("git-http", run(listener, site))?;
+        let folder = repository.supervisor.data().join(format!("git-https-{}", address.port()));
+        let tls = is_secure.then(|| Tls::new(&folder)).transpose()?;
+        let background = Background::start("git-http", run(listener, tls.clone(), site))?;
         let supervisor = repository.supervisor.clone();
         let path = format!("/{name}");
-        Ok(Self { address, path, auth, requests, _background: background, _supervisor: supervisor })
+        Ok(Self { address, path, door, tls, requests, _background: background, _supervisor: supervisor })
     }
 
     /// Where it listens, for a [`crate::Forwarder`] to stand before it.
@@ -86,15 +119,24 @@ impl GitHttp {
 
     /// The repository's address if the server is reached at `address`.
     pub fn url_at(&self, address: SocketAddr) -> String {
-        format!("http://{address}{}", self.path)
+        format!("{}://{address}{}", self.scheme(), self.path)
+    }
+
+    /// The certificate of the authority that signed the server's, in PEM. Nobody else knows it.
+    pub fn authority(&self) -> Option<&str> {
+        self.tls.as_ref().map(Tls::authority)
+    }
+
+    fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
     }
 
     /// The repository's address with the credentials that it asks for, if it asks for any.
     pub fn url_with_credentials(&self) -> String {
-        let credentials = self.auth.as_ref().map_or_else(String::new, |auth| {
+        let credentials = self.door.basic.as_ref().map_or_else(String::new, |auth| {
             format!("{}:{}@", percent_encoded(&auth.username), percent_encoded(&auth.password))
         });
-        format!("http://{credentials}{}{}", self.address, self.path)
+        format!("{}://{credentials}{}{}", self.scheme(), self.address, self.path)
     }
 
     /// Every request so far, refused ones too: `GET /repository.git/info/refs?service=git-upload-pack`.
@@ -117,22 +159,26 @@ fn percent_encoded(text: &str) -> String {
 struct Site {
     git: Git,
     backend: Backend,
-    auth: Option<BasicAuth>,
+    door: Door,
     requests: Arc<Mutex<Vec<String>>>,
 }
 
-async fn run(listener: TcpListener, site: Arc<Site>) {
+async fn run(listener: TcpListener, tls: Option<Tls>, site: Arc<Site>) {
     let listener = tokio::net::TcpListener::from_std(listener).expect("cannot listen");
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             Ok((stream, _)) = listener.accept() => {
-                let site = site.clone();
+                let (site, tls) = (site.clone(), tls.clone());
                 let service = service_fn(move |request| {
                     let site = site.clone();
                     async move { Ok::<_, Infallible>(site.answer(request).await) }
                 });
-                connections.spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+                connections.spawn(async move {
+                    // A client that breaks off is the client's affair.
+                    let Ok(stream) = tls::accept(tls.as_ref(), stream).await else { return };
+                    let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+                });
             }
             Some(_) = connections.join_next() => {}
         }
@@ -143,18 +189,12 @@ impl Site {
     async fn answer(&self, request: Request<Incoming>) -> Answer {
         let line = format!("{} {}", request.method(), request.uri());
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).push(line);
-        let user = match &self.auth {
-            None => None,
-            Some(auth) if Self::is_let_in(&request, auth) => Some(auth.username.as_str()),
-            Some(_) => return refusal(),
-        };
-        cgi::answer(&self.git, &self.backend, user, request)
+        if !self.door.lets_in(&request) {
+            return refusal();
+        }
+        cgi::answer(&self.git, &self.backend, self.door.user(), request)
             .await
             .unwrap_or_else(|error| cgi::text(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error:#}\n")))
-    }
-
-    fn is_let_in(request: &Request<Incoming>, auth: &BasicAuth) -> bool {
-        request.headers().get(header::AUTHORIZATION).is_some_and(|given| given.as_bytes() == auth.header().as_bytes())
     }
 }
 

@@ -11,6 +11,19 @@ use crate::git::wire::{Line, Request};
 
 /// How the system says that there is no room.
 const NO_ROOM: [&str; 2] = ["No space left on device", "Disk quota exceeded"];
+/// How the system says that a server cannot be spoken with.
+const NO_NETWORK: [&str; 8] = [
+    "failed to connect",
+    "failed to resolve",
+    "Connection refused",
+    "Connection reset",
+    "Broken pipe",
+    "No route to host",
+    "Network is unreachable",
+    "timed out",
+];
+/// How servers say over SSH that there is no such repository, in small letters.
+const NO_REPOSITORY: [&str; 3] = ["does not appear to be a git repository", "not found", "not be found"];
 /// How libgit2 gives the status of an answer that it did not want.
 const STATUS: &str = "unexpected http status code: ";
 
@@ -97,9 +110,22 @@ fn kind_of(error: &git2::Error, url: &str) -> FailureKind {
         (ErrorCode::Certificate, _) if url.starts_with("ssh://") => FailureKind::HostKeyRefused,
         (ErrorCode::Certificate, _) => FailureKind::CertificateRefused,
         (_, ErrorClass::Http) => kind_of_status(message),
-        (_, ErrorClass::Net | ErrorClass::Ssh | ErrorClass::Ssl) => FailureKind::Unreachable,
+        (_, ErrorClass::Ssh) => kind_of_ssh(message),
+        (_, ErrorClass::Net | ErrorClass::Ssl) => FailureKind::Unreachable,
         (ErrorCode::NotFound, ErrorClass::Repository | ErrorClass::Os) => FailureKind::NotFound,
+        (_, ErrorClass::Os) if NO_NETWORK.iter().any(|words| message.contains(words)) => FailureKind::Unreachable,
         _ => FailureKind::FetchFailed,
+    }
+}
+
+fn kind_of_ssh(message: &str) -> FailureKind {
+    let message = message.to_lowercase();
+    if NO_REPOSITORY.iter().any(|words| message.contains(words)) {
+        FailureKind::NotFound
+    } else if message.contains("authenticat") || message.contains("private key") {
+        FailureKind::AuthenticationFailed
+    } else {
+        FailureKind::Unreachable
     }
 }
 
@@ -141,7 +167,12 @@ mod tests {
             (generic, ErrorClass::Http, "unexpected http status code: 503", FailureKind::Unreachable),
             (generic, ErrorClass::Http, "unexpected http status code: 302", FailureKind::FetchFailed),
             (ErrorCode::Certificate, ErrorClass::Ssl, "invalid", FailureKind::CertificateRefused),
-            (generic, ErrorClass::Net, "failed to connect", FailureKind::Unreachable),
+            (generic, ErrorClass::Net, "unexpected end", FailureKind::Unreachable),
+            (generic, ErrorClass::Os, "failed to connect to x: Connection refused", FailureKind::Unreachable),
+            (generic, ErrorClass::Os, "failed to open 'x': Permission denied", FailureKind::FetchFailed),
+            (generic, ErrorClass::Ssh, "ERROR: Repository not found.", FailureKind::NotFound),
+            (generic, ErrorClass::Ssh, "failed to authenticate SSH session", FailureKind::AuthenticationFailed),
+            (generic, ErrorClass::Ssh, "failed to start SSH session", FailureKind::Unreachable),
             (ErrorCode::NotFound, ErrorClass::Repository, "no repository", FailureKind::NotFound),
             (generic, ErrorClass::Indexer, "bad pack", FailureKind::FetchFailed),
         ];

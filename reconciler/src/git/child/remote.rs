@@ -7,8 +7,8 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD_NO_PAD;
 use git2::cert::Cert;
 use git2::{
-    AutotagOption, CertificateCheckStatus, FetchOptions, Oid, ProxyOptions, Remote, RemoteCallbacks, RemoteRedirect,
-    Repository,
+    AutotagOption, CertificateCheckStatus, ErrorClass, ErrorCode, FetchOptions, Oid, ProxyOptions, Remote,
+    RemoteCallbacks, RemoteRedirect, Repository,
 };
 
 use super::failure::Failure;
@@ -74,7 +74,7 @@ impl<'a> RemoteSource<'a> {
         let mut options = options(self.request, &self.host_key);
         match self.remote.download(refspecs, Some(&mut options)) {
             Ok(()) => Ok(()),
-            Err(error) if error.code() == git2::ErrorCode::Certificate => Err(self.refused(&error)),
+            Err(error) if is_distrust(&error) => Err(self.refused(&error)),
             Err(error) => Err(error.into()),
         }
     }
@@ -130,9 +130,15 @@ fn options<'a>(request: &'a Request, host_key: &Rc<RefCell<Option<String>>>) -> 
     options
 }
 
+/// Whether a certificate or a host key is not trusted. For certificates libgit2 says so in its text alone.
+fn is_distrust(error: &git2::Error) -> bool {
+    let is_certificate = error.class() == ErrorClass::Ssl && error.message().contains("certificate");
+    is_certificate || error.code() == ErrorCode::Certificate
+}
+
 /// As OpenSSH prints it.
 fn fingerprint(certificate: &Cert<'_>) -> Option<String> {
     let key = certificate.as_hostkey()?;
-    let kind = key.hostkey_type().map_or("unknown", |kind| kind.short_name());
+    let kind = key.hostkey_type().map_or("unknown", |kind| kind.name());
     Some(format!("{kind} SHA256:{}", BASE64_STANDARD_NO_PAD.encode(key.hash_sha256()?)))
 }

@@ -25,8 +25,9 @@ impl<'a> Source<'a> {
             let message = "write a URL that starts with https://, http://, ssh:// or file://";
             return Err(Failure::known(FailureKind::Unsupported, message));
         }
-        if request.url.starts_with("ssh://") && request.proxy.is_some() {
-            let message = "ssh:// cannot go through a proxy: remove spec.proxySecretRef, or use https://";
+        // Over http:// libgit2 would go around the proxy without a word.
+        if !request.url.starts_with("https://") && request.proxy.is_some() {
+            let message = "only https:// can go through a proxy: use it, or remove spec.proxySecretRef";
             return Err(Failure::known(FailureKind::Unsupported, message));
         }
         RemoteSource::connect(request, into).map(Self::Remote)

@@ -27,8 +27,13 @@ impl Scene {
         Mirrors::new(data.to_owned(), PathBuf::from(env!("CARGO_BIN_EXE_reeve")))
     }
 
+    /// Where all mirrors are.
+    pub(crate) fn data(&self) -> &Path {
+        self.data.path()
+    }
+
     /// The one mirror that there is.
-    pub(crate) fn mirror(&self) -> PathBuf {
+    fn mirror(&self) -> PathBuf {
         let mut found = std::fs::read_dir(self.data.path()).unwrap().map(|entry| entry.unwrap().path());
         let only = found.next().expect("no mirror was made");
         assert_eq!(found.next(), None);
