@@ -118,7 +118,7 @@ fn work(request: &Request, store: &Store) -> Result<Answer, Failure> {
     }
     // There is none, or none that can be used: a new one takes its place once it is complete.
     let was_there = store.current().is_ok();
-    let old = store.open().ok();
+    let old = store.open().or_else(|_| store.salvage()).ok();
     let renewal = Renewal::start(store)?;
     let found = fetch(request, renewal.repository())?;
     let answer = found.answer(request, renewal.repository(), was_there)?;

@@ -56,8 +56,18 @@ impl Store {
     }
 
     pub(super) fn open(&self) -> Result<Repository, git2::Error> {
-        let path = self.current().map_err(|error| git2::Error::from_str(&error.to_string()))?;
+        let path = self.current().map_err(|error| os_error(&error))?;
         Repository::open_bare(path)
+    }
+
+    /// The generation in use with its settings written anew, for what can still be read of it.
+    pub(super) fn salvage(&self) -> Result<Repository, git2::Error> {
+        let path = self.current().map_err(|error| os_error(&error))?;
+        for name in ["HEAD", "config"] {
+            // One that is not there is written all the same.
+            let _ = fs::remove_file(path.join(name));
+        }
+        Repository::init_bare(path)
     }
 
     /// Waits until no other fetch writes here.

@@ -4,6 +4,7 @@ mod child;
 mod contents;
 mod damage;
 mod disk;
+mod events;
 mod mirror;
 mod processes;
 mod proxy;

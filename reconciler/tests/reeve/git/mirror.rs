@@ -91,9 +91,11 @@ async fn what_is_in_force_stays_readable_whatever_becomes_of_its_branch() {
     assert_eq!(scene.text(&url, lost.as_str(), "a").as_deref(), Some("2"));
 
     // Even when the mirror is made anew.
-    std::fs::write(scene.repository().join("config"), "[core\n").unwrap();
-    let found = scene.mirrors.fetch(&request(&url, main())).await.unwrap();
-    assert_eq!(found.commit.id, first.as_str());
+    let before = scene.repository();
+    std::fs::write(before.join("config"), "[core\n").unwrap();
+    assert_eq!(scene.fetch(&request(&url, main())).await.commit.id, first.as_str());
+    assert_ne!(scene.repository(), before);
+    assert_eq!(scene.text(&url, lost.as_str(), "a").as_deref(), Some("2"));
 }
 
 #[tokio::test]
