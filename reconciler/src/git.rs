@@ -19,7 +19,7 @@ mod store;
 mod webhook;
 mod wire;
 
-pub use credentials::{Credentials, CredentialsError, Login, Proxy};
+pub use credentials::{Credentials, CredentialsError, Login, Proxy, webhook_token};
 pub use failure::{FailureKind, FetchError};
 pub use fetch::{FetchRequest, Fetched, Moved};
 pub use lfs::is_lfs_pointer;

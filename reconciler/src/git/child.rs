@@ -4,6 +4,7 @@
 //! process is set here: it lives for one fetch.
 
 use std::io::{self, BufRead as _, Read as _, Write as _};
+use std::path::Path;
 use std::{fs, thread};
 
 use git2::{ConfigLevel, Oid, Repository};
@@ -34,17 +35,11 @@ pub fn run() -> io::Result<()> {
     io::stdin().lock().read_line(&mut line)?;
     let request: Request = serde_json::from_str(&line)?;
     drop(line);
-    let word = match prepare(&request).map_err(Failure::from) {
-        Ok(store) => {
-            end_with_parent()?;
-            match work(&request, &store) {
-                Ok(answer) => Line::Done(answer),
-                Err(failure) => failure.into_line(&request),
-            }
-        }
+    end_with_parent()?;
+    say(&match work(&request) {
+        Ok(answer) => Line::Done(answer),
         Err(failure) => failure.into_line(&request),
-    };
-    say(&word)
+    })
 }
 
 fn say(line: &Line) -> io::Result<()> {
@@ -61,9 +56,7 @@ fn enter(stage: Stage) {
 
 /// Host keys and authorities where libgit2 looks for them, and nothing of the machine's configuration.
 #[expect(unsafe_code, reason = "libgit2's options are of the whole process")]
-fn prepare(request: &Request) -> Result<Store, git2::Error> {
-    let store = Store::new(request.folder.clone());
-    let home = store.home();
+fn prepare(request: &Request, home: &Path) -> Result<(), git2::Error> {
     let write = |name: &str, text: &str| fs::write(home.join(name), text).map_err(|error| os_error(&error));
     fs::create_dir_all(home.join(".ssh")).map_err(|error| os_error(&error))?;
     let known_hosts = match &request.login {
@@ -74,8 +67,7 @@ fn prepare(request: &Request) -> Result<Store, git2::Error> {
     if let Some(authority) = &request.authority {
         write("ca.crt", authority)?;
     }
-    // SAFETY: these change globals of libgit2 without a lock. The process has one thread yet, and has called libgit2 for
-    // nothing else.
+    // SAFETY: these change globals of libgit2 without a lock, and no other thread of this process ever calls libgit2.
     unsafe {
         for level in [ConfigLevel::System, ConfigLevel::Global, ConfigLevel::XDG, ConfigLevel::ProgramData] {
             git2::opts::set_search_path(level, "")?;
@@ -86,7 +78,7 @@ fn prepare(request: &Request) -> Result<Store, git2::Error> {
             git2::opts::set_ssl_cert_file(home.join("ca.crt"))?;
         }
     }
-    Ok(store)
+    Ok(())
 }
 
 fn end_with_parent() -> io::Result<()> {
@@ -99,19 +91,15 @@ fn end_with_parent() -> io::Result<()> {
     thread::Builder::new().name("parent".to_owned()).spawn(watch).map(drop)
 }
 
-fn work(request: &Request, store: &Store) -> Result<Answer, Failure> {
+fn work(request: &Request) -> Result<Answer, Failure> {
+    let store = &Store::new(request.folder.clone());
     enter(Stage::Waiting);
     let _held = store.lock()?;
     store.sweep()?;
+    prepare(request, &store.home())?;
     if let Ok(repository) = store.open() {
-        match fetch(request, &repository) {
-            Ok(found) => {
-                if store.packs() > MOST_PACKS {
-                    let renewed = Renewal::start(store)?.packed(&repository)?;
-                    renewed.finish(store, Some(&repository))?;
-                }
-                return found.answer(request, &repository, false);
-            }
+        match fetch(request, &repository).and_then(|found| packed(store, &repository).map(|()| found)) {
+            Ok(found) => return found.answer(request, &repository, false),
             Err(failure) if failure.is_of_the_mirror() => {}
             Err(failure) => return Err(failure),
         }
@@ -124,6 +112,18 @@ fn work(request: &Request, store: &Store) -> Result<Answer, Failure> {
     let answer = found.answer(request, renewal.repository(), was_there)?;
     renewal.finish(store, old.as_ref())?;
     Ok(answer)
+}
+
+/// Makes one pack of many. That this cannot be done is only worth an error when the mirror is to blame.
+fn packed(store: &Store, repository: &Repository) -> Result<(), Failure> {
+    if store.packs() <= MOST_PACKS {
+        return Ok(());
+    }
+    let renewed = Renewal::start(store).and_then(|renewal| renewal.packed(repository));
+    match renewed.and_then(|renewal| renewal.finish(store, Some(repository))) {
+        Err(failure) if failure.is_of_the_mirror() => Err(failure),
+        _ => Ok(()),
+    }
 }
 
 /// What a fetch found, and what came over for it.

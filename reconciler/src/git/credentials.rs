@@ -1,4 +1,4 @@
-//! What a Secret says of how to get in: for a Git server and for the proxy before it. Pure.
+//! What a Secret says of how to get in: at a Git server, at the proxy before it, and at our own door for webhooks. Pure.
 
 use std::collections::BTreeMap;
 
@@ -17,6 +17,7 @@ const CLIENT_KEY: &str = "tls.key";
 const IDENTITY: &str = "identity";
 const KNOWN_HOSTS: &str = "known_hosts";
 const ADDRESS: &str = "address";
+const WEBHOOK_TOKEN: &str = "token";
 
 /// The data of a Secret.
 type Data = BTreeMap<String, ByteString>;
@@ -155,6 +156,12 @@ impl Proxy {
         };
         Ok(Self { address, login })
     }
+}
+
+/// The token under the key `token` of a webhook's Secret.
+pub fn webhook_token(data: &Data) -> Result<Secret<String>, CredentialsError> {
+    let token = line(data, WEBHOOK_TOKEN)?.map(Secret::new);
+    token.ok_or(missing(WEBHOOK_TOKEN, "write what the Git server signs its calls with, or sends with them"))
 }
 
 fn web_login(data: &Data, may_be_anonymous: bool) -> Result<Login, CredentialsError> {

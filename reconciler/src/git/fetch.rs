@@ -229,8 +229,12 @@ impl Mirror {
     async fn clean_up(&self) {
         let store = self.store.clone();
         let swept = tokio::task::spawn_blocking(move || {
-            let _held = store.try_lock()?;
-            store.sweep()
+            match store.try_lock() {
+                Ok(_held) => store.sweep(),
+                // Whoever fetches there now has done it.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
+                Err(error) => Err(error),
+            }
         });
         if let Ok(Err(error)) = swept.await {
             warn!(%error, folder = %self.store.folder().display(), "cannot clean up after a fetch");

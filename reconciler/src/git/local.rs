@@ -40,7 +40,7 @@ pub async fn watch_local(url: &str, wake: Arc<Notify>) {
         let Err(error) = watch(&path, &wake).await;
         warn!(%error, path = %path.display(), "cannot watch the repository, it is only looked at from time to time");
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 async fn watch(repository: &Path, wake: &Notify) -> Result<std::convert::Infallible, notify::Error> {
@@ -54,9 +54,9 @@ async fn watch(repository: &Path, wake: &Notify) -> Result<std::convert::Infalli
             let _ = tx.try_send(news);
         }
     })?;
-    let mut watched = Watched::default();
+    let mut seen = Watched::default();
     loop {
-        if watched.follow(&mut watcher, places(repository))? {
+        if seen.follow(&mut watcher, places(repository))? {
             // What happened before a place was watched went by unseen.
             wake.notify_one();
         }

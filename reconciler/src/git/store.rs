@@ -89,9 +89,9 @@ impl Store {
         fs::create_dir_all(&self.folder)?;
         let file = File::options().create(true).truncate(false).write(true).open(self.folder.join(name))?;
         if wait {
-            file.lock()?
+            file.lock()?;
         } else {
-            file.try_lock()?
+            file.try_lock()?;
         }
         Ok(Held { _file: file })
     }
@@ -133,8 +133,8 @@ impl Store {
         let Some(current) = current.filter(|path| path.is_dir()) else { return Ok(()) };
         let packs = current.join("objects/pack");
         remove_files(&packs, &|name| !PACK_FILES.iter().any(|extension| name.ends_with(extension)))?;
-        remove_files(&current, &|name| name.ends_with(".lock"))?;
-        remove_files(&current.join(FETCHED), &|name| name.ends_with(".lock"))
+        remove_files(&current, &is_lock)?;
+        remove_files(&current.join(FETCHED), &is_lock)
     }
 
     /// How many packs the generation in use has.
@@ -149,6 +149,10 @@ impl Store {
 
 /// What belongs into the folder of packs for good.
 const PACK_FILES: [&str; 4] = [".pack", ".idx", ".rev", ".keep"];
+
+fn is_lock(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension == "lock")
+}
 
 fn remove_files(folder: &Path, is_left_over: &dyn Fn(&str) -> bool) -> io::Result<()> {
     let entries = match fs::read_dir(folder) {

@@ -7,19 +7,19 @@ use crate::git::reference::{Choice, ReferenceError};
 
 /// The commit and its root, which costs next to nothing.
 pub(super) fn root(repository: &Repository, commit: Oid) -> Result<(), Failure> {
-    let commit = repository.find_commit(commit).map_err(Failure::of_the_mirror)?;
-    commit.tree().map(drop).map_err(Failure::of_the_mirror)
+    let commit = repository.find_commit(commit).map_err(|error| Failure::of_the_mirror(&error))?;
+    commit.tree().map(drop).map_err(|error| Failure::of_the_mirror(&error))
 }
 
 /// All folders and files of the commit: that they are there, and when `closely` also that they are what they should be.
 pub(super) fn whole(repository: &Repository, commit: Oid, choice: &Choice, closely: bool) -> Result<(), Failure> {
-    let object = repository.find_object(commit, None).map_err(Failure::of_the_mirror)?;
+    let object = repository.find_object(commit, None).map_err(|error| Failure::of_the_mirror(&error))?;
     if object.kind() != Some(ObjectType::Commit) {
         let name = choice.name.clone().unwrap_or_else(|| choice.commit.clone());
         return Err(ReferenceError::NotACommit(name).into());
     }
-    let tree = object.peel_to_tree().map_err(Failure::of_the_mirror)?;
-    folders(repository, tree.id(), closely).map_err(Failure::of_the_mirror)
+    let tree = object.peel_to_tree().map_err(|error| Failure::of_the_mirror(&error))?;
+    folders(repository, tree.id(), closely).map_err(|error| Failure::of_the_mirror(&error))
 }
 
 fn folders(repository: &Repository, root: Oid, closely: bool) -> Result<(), git2::Error> {

@@ -44,17 +44,17 @@ enum Cause {
 
 impl From<git2::Error> for Failure {
     fn from(error: git2::Error) -> Self {
-        let of_the_mirror = match error.class() {
+        let of_the_mirror = matches!(
+            error.class(),
             ErrorClass::Odb
-            | ErrorClass::Object
-            | ErrorClass::Indexer
-            | ErrorClass::Zlib
-            | ErrorClass::Tree
-            | ErrorClass::Reference
-            | ErrorClass::Repository
-            | ErrorClass::Config => true,
-            _ => false,
-        };
+                | ErrorClass::Object
+                | ErrorClass::Indexer
+                | ErrorClass::Zlib
+                | ErrorClass::Tree
+                | ErrorClass::Reference
+                | ErrorClass::Repository
+                | ErrorClass::Config
+        );
         Self { cause: Cause::Git(error), of_the_mirror }
     }
 }
@@ -77,13 +77,18 @@ impl Failure {
     }
 
     /// Something is there that cannot be read, whatever libgit2 calls it.
-    pub(super) fn of_the_mirror(error: git2::Error) -> Self {
+    pub(super) fn of_the_mirror(error: &git2::Error) -> Self {
         Self { cause: Cause::Known(FailureKind::MirrorCorrupt, error.message().to_owned()), of_the_mirror: true }
     }
 
     /// Whether a new mirror may be the cure.
     pub(super) fn is_of_the_mirror(&self) -> bool {
         self.of_the_mirror
+    }
+
+    /// Whether the disk is full.
+    pub(super) fn is_for_want_of_room(&self) -> bool {
+        matches!(&self.cause, Cause::Git(error) if kind_of(error, "") == FailureKind::DiskFull)
     }
 
     pub(super) fn into_line(self, request: &Request) -> Line {

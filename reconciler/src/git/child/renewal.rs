@@ -55,10 +55,15 @@ impl Renewal {
         let _held = store.lock_switch()?;
         let kept = old.map(|old| refs_of(old, &format!("{IN_FORCE}*")).unwrap_or_default()).unwrap_or_default();
         for (name, id) in kept {
-            let is_there = self.repository.find_commit(id).is_ok();
-            if is_there || old.is_some_and(|old| copy(old, &self.repository, id).is_ok()) {
-                point(&self.repository, &name, &id.to_string())?;
+            if self.repository.find_commit(id).is_err() {
+                match old.map(|old| copy(old, &self.repository, id)) {
+                    Some(Ok(_)) => {}
+                    Some(Err(failure)) if failure.is_for_want_of_room() => return Err(failure),
+                    // What cannot be read any more is lost, and the rest is not worth less for it.
+                    Some(Err(_)) | None => continue,
+                }
             }
+            point(&self.repository, &name, &id.to_string())?;
         }
         store.switch_to(&self.path)?;
         self.finished = true;

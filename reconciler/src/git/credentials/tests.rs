@@ -1,6 +1,6 @@
 use k8s_openapi::ByteString;
 
-use super::{Credentials, CredentialsError, Data, Login, Proxy};
+use super::{Credentials, CredentialsError, Data, Login, Proxy, webhook_token};
 
 const HTTPS: &str = "https://git.acme/fleet.git";
 const SSH: &str = "ssh://git@git.acme/fleet.git";
@@ -77,4 +77,12 @@ fn a_proxy_is_a_web_address_without_a_user_in_it() {
     }
     let login = data(&[("address", "http://proxy:1"), ("username", "ann")]);
     assert!(Proxy::from_secret(&login).unwrap_err().to_string().contains("`password`"));
+}
+
+#[test]
+fn a_webhook_needs_a_token() {
+    assert_eq!(webhook_token(&data(&[("token", "x y\n")])).unwrap().expose(), "x y");
+    for pairs in [&[][..], &[("token", "\n")]] {
+        assert!(webhook_token(&data(pairs)).unwrap_err().to_string().starts_with("the Secret has no key `token`"));
+    }
 }

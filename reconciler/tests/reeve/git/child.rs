@@ -8,7 +8,7 @@ use reeve_reconciler::git::FetchRequest;
 use reeve_tests::{Forwarder, GitRepository, eventually};
 
 use crate::git::processes::{children_of, kill, unreaped};
-use crate::git::scene::{Scene, credentials, main, request};
+use crate::git::scene::{Scene, credentials, main, noise, request};
 use crate::git::stall::Stall;
 
 const SHORT: Duration = Duration::from_secs(2);
@@ -52,6 +52,32 @@ async fn a_server_that_hangs_at_any_point_is_left_at_the_deadline_and_no_process
         assert_eq!(children_of(scene.data()), Vec::<i32>::new(), "{bytes} bytes of {url}");
     });
     futures::future::join_all(all).await;
+}
+
+#[tokio::test]
+async fn a_connection_that_ends_at_any_point_is_tried_again_later_and_leaves_the_mirror_as_it_was() {
+    let git = GitRepository::create().unwrap();
+    let first = git.publish(&[("a", "1")]).unwrap();
+    let http = git.serve_http(None).unwrap();
+    let forwarder = Forwarder::start(http.address()).unwrap();
+    let url = http.url_at(forwarder.address());
+    let (scene, request) = (Scene::new(), request(&url, main()));
+    scene.fetch(&request).await;
+    let second = git.publish(&[("big", &noise(1, 4000))]).unwrap();
+    for bytes in [0, 20, 200, 500, 900, 5_000, 30_000] {
+        for reset in [false, true] {
+            if reset {
+                forwarder.reset_after(bytes);
+            } else {
+                forwarder.cut_after(bytes);
+            }
+            let error = scene.refused(&request).await;
+            assert!(error.is_transient(), "after {bytes} bytes: {error}");
+            assert_eq!(scene.text(&url, first.as_str(), "a").as_deref(), Some("1"));
+        }
+    }
+    forwarder.pass();
+    assert_eq!(scene.fetch(&request).await.commit.id, second.as_str());
 }
 
 #[tokio::test]

@@ -40,7 +40,7 @@ const DAMAGES: [Damage; 9] = [
     ("empty packs", |repository| break_packs(repository, Vec::clear)),
     ("half-written packs", |repository| break_packs(repository, |bytes| bytes.truncate(bytes.len() / 2))),
     ("garbled packs", |repository| {
-        break_packs(repository, |bytes| bytes.iter_mut().skip(12).for_each(|byte| *byte ^= 0x5a))
+        break_packs(repository, |bytes| bytes.iter_mut().skip(12).for_each(|byte| *byte ^= 0x5a));
     }),
 ];
 

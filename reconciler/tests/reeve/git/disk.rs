@@ -6,7 +6,7 @@ use std::process::Command;
 use reeve_tests::GitRepository;
 use tempfile::TempDir;
 
-use crate::git::scene::{Scene, main, request};
+use crate::git::scene::{Scene, main, noise, request};
 
 /// A small disk of its own, while this lives.
 struct SmallDisk {
@@ -33,12 +33,6 @@ impl Drop for SmallDisk {
     }
 }
 
-/// Text that does not compress well.
-fn noise(lines: u64) -> String {
-    let mix = |n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(31).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    (0..lines).map(|line| format!("{:016x}\n", mix(line))).collect()
-}
-
 #[tokio::test]
 async fn a_full_disk_is_an_error_of_its_own_and_nothing_half_written_is_used() {
     let Some(disk) = SmallDisk::mount("1500k") else {
@@ -55,7 +49,7 @@ async fn a_full_disk_is_an_error_of_its_own_and_nothing_half_written_is_used() {
         let request = request(&url, main());
         assert_eq!(mirrors.fetch(&request).await.unwrap().commit.id, first.as_str());
         mirrors.keep(&url, "fleet", first.as_str()).unwrap();
-        let large = git.publish(&[("big", &noise(300_000))]).unwrap();
+        let large = git.publish(&[("big", &noise(3, 300_000))]).unwrap();
         for _ in 0..2 {
             let error = mirrors.fetch(&request).await.unwrap_err();
             assert_eq!((error.reason(), error.is_transient()), ("DiskFull", true), "{url}: {error}");

@@ -4,7 +4,7 @@ use reeve_reconciler::git::{FetchRequest, Moved};
 use reeve_renderer::tree::Tree as _;
 use reeve_tests::{Forwarder, GitRepository};
 
-use crate::git::scene::{Scene, main, request};
+use crate::git::scene::{Scene, main, noise, request};
 
 #[tokio::test]
 async fn a_fetch_tells_how_the_branch_moved() {
@@ -27,12 +27,6 @@ async fn a_fetch_tells_how_the_branch_moved() {
     git.force_push().unwrap();
     let request = FetchRequest { last_seen: Some(second.to_string()), ..request };
     assert_eq!(scene.fetch(&request).await.moved, Moved::Rewritten { from: second.to_string() });
-}
-
-/// Text that does not compress well.
-fn noise(seed: u64, lines: u64) -> String {
-    let mix = |n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(31).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    (0..lines).map(|line| format!("{:016x}\n", mix(seed * 1_000_003 + line))).collect()
 }
 
 #[tokio::test]
@@ -114,16 +108,16 @@ async fn a_mirror_of_many_packs_becomes_one_and_loses_nothing_that_is_in_force()
         let folder = std::fs::read_dir(scene.repository().join("objects/pack")).unwrap();
         folder.filter(|entry| entry.as_ref().unwrap().path().extension().is_some_and(|kind| kind == "pack")).count()
     };
-    let mut last = String::new();
+    let mut newest = String::new();
     for number in 0..50 {
         assert_eq!(packs(), number + 1);
-        last = git.publish(&[("a", &number.to_string())]).unwrap().to_string();
-        assert_eq!(scene.fetch(&request).await.commit.id, last);
+        newest = git.publish(&[("a", &number.to_string())]).unwrap().to_string();
+        assert_eq!(scene.fetch(&request).await.commit.id, newest);
     }
     assert_ne!(scene.repository(), before);
     assert_eq!(packs(), 1);
     assert_eq!(scene.text(&url, lost.as_str(), "a").as_deref(), Some("lost"));
-    assert_eq!(scene.text(&url, &last, "a").as_deref(), Some("49"));
+    assert_eq!(scene.text(&url, &newest, "a").as_deref(), Some("49"));
     git.publish(&[("a", "more")]).unwrap();
     assert_eq!(scene.fetch(&request).await.received_objects, 3);
     assert!(!before.exists());

@@ -167,3 +167,35 @@ async fn a_reference_that_means_nothing_is_told_and_so_is_an_empty_repository() 
         assert_eq!(error.reason(), "InvalidRef", "{error}");
     }
 }
+
+/// A server that sends everyone on to another.
+async fn redirecting(to: String) -> (String, tokio::task::JoinSet<()>) {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/repository.git", listener.local_addr().unwrap());
+    let mut work = tokio::task::JoinSet::new();
+    work.spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let _ = stream.read(&mut [0; 4096]).await;
+            let location = format!("{to}/info/refs?service=git-upload-pack");
+            let head = format!("HTTP/1.1 302 Found\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n");
+            let _ = stream.write_all(head.as_bytes()).await;
+        }
+    });
+    (url, work)
+}
+
+#[tokio::test]
+async fn what_opens_one_server_is_not_shown_to_another_that_it_sends_us_to() {
+    let git = one_commit();
+    let http = git.serve_http(None).unwrap();
+    let elsewhere = http.url().replace("127.0.0.1", "localhost");
+    let (url, _work) = redirecting(elsewhere).await;
+    for secret in [&[("bearerToken", "hunter2")][..], &[("username", "ann"), ("password", "hunter2")]] {
+        let error = refused(&url, credentials(&url, secret)).await;
+        assert!(error.to_string().contains("cannot redirect from '127.0.0.1' to 'localhost'"), "{error}");
+    }
+    assert_eq!(http.requests(), Vec::<String>::new());
+    let found = Scene::new().fetch(&request(&url, main())).await;
+    assert_eq!(found.commit.id, git.head().unwrap().as_str());
+}

@@ -100,3 +100,13 @@ pub(crate) fn commit(id: &str) -> GitRef {
 pub(crate) fn named(name: &str) -> GitRef {
     GitRef { name: Some(name.to_owned()), ..GitRef::default() }
 }
+
+/// Text that does not compress well.
+pub(crate) fn noise(seed: u64, lines: u64) -> String {
+    use std::fmt::Write as _;
+    let mix = |n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(31).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    (0..lines).fold(String::new(), |mut text, line| {
+        writeln!(text, "{:016x}", mix(seed * 1_000_003 + line)).unwrap();
+        text
+    })
+}
