@@ -44,6 +44,10 @@ lint: ## Check format, lints and docs
 crds: build ## Regenerate crds/yaml from the Rust types
 	target/debug/crdgen crds/yaml
 
+.PHONY: charts
+charts: build ## Write charts/reeve.yaml: what `reeve install` makes of the charts by default
+	target/debug/reeve install --skip-crds > charts/reeve.yaml
+
 .PHONY: conformance
 conformance: ## Ask Helm again what it makes of the renderer's cases, and write docs/functions.md
 	cd tests/assets/helm && go run . ../../../renderer/tests/conformance > ../../../renderer/tests/conformance/truth.new

@@ -9,12 +9,15 @@ use super::{Status, Terminal};
 
 mod age;
 mod cell;
+mod check;
 mod connection;
 mod error;
 mod events;
 mod get;
 mod governed;
+mod install;
 mod item;
+mod kinds;
 mod reconcile;
 mod suspend;
 mod table;
@@ -35,6 +38,8 @@ pub(super) fn run(command: ClusterCommand, checkout: bool, terminal: &mut Termin
             ClusterCommand::Suspend(args) => suspend::run(&args, true, terminal).await,
             ClusterCommand::Resume(args) => suspend::run(&args, false, terminal).await,
             ClusterCommand::Reconcile(args) => reconcile::run(&args, terminal).await,
+            ClusterCommand::Install(args) => install::run(&args, terminal).await,
+            ClusterCommand::Check(args) => check::run(&args, terminal).await,
         }
     })
 }

@@ -1,10 +1,13 @@
 //! The commands that talk to a cluster, run against a real API server as a person runs them.
 
+mod check;
 mod connection;
 mod estate;
 mod events;
 mod get;
+mod install;
 mod reconcile;
+mod rights;
 mod suspend;
 mod trace;
 mod tree;

@@ -35,6 +35,12 @@ pub(in crate::cli) enum ClusterCommand {
     /// Ask for a reconciliation now
     #[command(after_help = examples::RECONCILE)]
     Reconcile(ReconcileArgs),
+    /// Print what installs Reeve in a cluster, or put it there
+    #[command(after_help = examples::INSTALL)]
+    Install(InstallArgs),
+    /// Say whether Reeve can be installed, or how an installation is doing
+    #[command(after_help = examples::CHECK)]
+    Check(CheckArgs),
 }
 
 /// Which cluster, as kubectl is asked.
@@ -212,6 +218,59 @@ pub(in crate::cli) struct ReconcileArgs {
     /// How long to stay
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = super::duration)]
     pub(in crate::cli) timeout: Duration,
+    #[command(flatten)]
+    pub(in crate::cli) connection: ConnectionArgs,
+}
+
+#[derive(Debug, Group)]
+pub(in crate::cli) struct InstallArgs {
+    /// Change a value of the chart; may be given several times
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(in crate::cli) values: Vec<String>,
+    /// Only the kinds
+    #[arg(long, conflicts_with_all = ["skip_crds", "values"])]
+    pub(in crate::cli) crds_only: bool,
+    /// All but the kinds
+    #[arg(long)]
+    pub(in crate::cli) skip_crds: bool,
+    /// Put it into the cluster instead of printing it
+    #[arg(long, conflicts_with = "output")]
+    pub(in crate::cli) apply: bool,
+    /// Stay until it works
+    #[arg(long, requires = "apply")]
+    pub(in crate::cli) wait: bool,
+    /// How long to stay
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = super::duration)]
+    pub(in crate::cli) timeout: Duration,
+    /// Take fields over that others have set otherwise
+    #[arg(long, requires = "apply")]
+    pub(in crate::cli) force_conflicts: bool,
+    /// What to print
+    #[arg(short, long, value_name = "FORMAT", default_value = "yaml")]
+    pub(in crate::cli) output: InstallFormat,
+    /// Namespace that Reeve runs in: reeve-system unless -n names another
+    #[command(flatten)]
+    pub(in crate::cli) connection: ConnectionArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum InstallFormat {
+    /// Documents
+    Yaml,
+    /// One List
+    Json,
+    /// A line for each object
+    Name,
+}
+
+#[derive(Debug, Group)]
+pub(in crate::cli) struct CheckArgs {
+    /// Whether Reeve can be installed, instead of how it is doing
+    #[arg(long)]
+    pub(in crate::cli) pre: bool,
+    /// What to print
+    #[arg(short, long, value_name = "FORMAT", default_value = "text")]
+    pub(in crate::cli) output: TextOrJson,
     #[command(flatten)]
     pub(in crate::cli) connection: ConnectionArgs,
 }

@@ -8,17 +8,16 @@ use reeve_crds::{GitSource, Inventory, Runtime, RuntimeComponent};
 use reeve_renderer::bundle::{COMPONENT_LABEL, RUNTIME_LABEL};
 
 use super::connection::{Connection, Scope};
+use super::kinds::{Kind, Kinds};
 use crate::cli::args::cluster::{TextOrJson, TraceArgs};
 use crate::cli::failure::Failure;
 use crate::cli::{Status, Terminal};
 
 mod answer;
 mod checkout;
-mod kinds;
 mod writers;
 
 use answer::{Answer, Owned};
-use kinds::{Kind, Kinds};
 
 /// Owners that are followed: a Pod has two, few things have more.
 const OWNERS: usize = 8;

@@ -53,3 +53,23 @@ Examples:
   reeve reconcile component eu-1-web --wait --timeout 10m
 
 Exit status: 0 asked, with --wait it is Ready, 1 it is not Ready, 2 it took too long or could not be asked.";
+
+pub(super) const INSTALL: &str = "\
+Examples:
+  reeve install                              prints every object of this version
+  reeve install --apply --wait               puts them into the cluster, and waits until they work
+  reeve install --set replicas=1 --set image.repository=registry.example.com/reeve
+  reeve install --set 'sourceNamespaces=[\"team-a\",\"team-b\"]'
+  reeve install --crds-only | kubectl apply --server-side -f -
+
+A VALUE is JSON, or text if it is none: image.tag='\"1.0\"' is text. All values are in charts/reeve/values.yaml.
+Reeve runs in the namespace reeve-system unless -n names another.
+Exit status: 0 printed or applied, 2 could not do it, or --wait took too long.";
+
+pub(super) const CHECK: &str = "\
+Examples:
+  reeve check --pre                          before `reeve install`: is all there that it needs?
+  reeve check                                after it: does it work?
+  reeve check -o json | jq '.[] | select(.result == \"fail\")'
+
+Exit status: 0 no check failed, 1 one did, 2 could not look.";

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use super::super::age::age;
 use super::super::governed::{Governed as _, standing};
+use super::super::kinds::Kind;
 use super::checkout::Template;
-use super::kinds::Kind;
 use super::writers::{Writer, claims, others};
 use crate::cli::Terminal;
 use crate::cli::failure::Failure;

@@ -7,8 +7,8 @@ use kube::api::DynamicObject;
 use reeve_reconciler::tree::{CommitSummary, GitRepository};
 use reeve_renderer::fleet::Loader;
 
+use super::super::kinds::Kind;
 use super::answer::Owned;
-use super::kinds::Kind;
 use crate::cli::args::RevisionArgs;
 use crate::cli::bundles;
 use crate::cli::failure::Failure;

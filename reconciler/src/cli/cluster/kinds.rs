@@ -4,7 +4,7 @@ use kube::core::discovery::v2::{APIGroupDiscovery, APIResourceDiscovery};
 use kube::discovery::ApiResource;
 use reeve_renderer::suggest::did_you_mean;
 
-use super::super::connection::Connection;
+use super::connection::Connection;
 use crate::cli::failure::Failure;
 
 /// A kind that can be read.

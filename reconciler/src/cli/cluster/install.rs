@@ -1,0 +1,63 @@
+//! `reeve install`: what puts this version of Reeve into a cluster, from the charts in the binary.
+
+use std::io::Write as _;
+
+use reeve_renderer::names;
+use serde_json::{Value, json};
+
+use crate::cli::args::cluster::{InstallArgs, InstallFormat};
+use crate::cli::failure::Failure;
+use crate::cli::{Status, Terminal};
+
+mod apply;
+mod charts;
+mod values;
+
+/// Where Reeve runs unless someone says otherwise.
+pub(super) const NAMESPACE: &str = "reeve-system";
+
+pub(super) async fn run(args: &InstallArgs, terminal: &mut Terminal) -> Result<Status, Failure> {
+    let namespace = args.connection.namespace.as_deref().unwrap_or(NAMESPACE);
+    if !names::is_label(namespace) {
+        let message = format!("`{namespace}` cannot be a namespace");
+        return Err(Failure::unknown(message, Some(names::LABEL_RULE.to_owned())));
+    }
+    let values = values::parse(&args.values)?;
+    let mut objects = charts::render(namespace, &values, terminal.error_style)?;
+    objects.retain(|object| {
+        let is_kind = object["kind"] == "CustomResourceDefinition";
+        if is_kind { !args.skip_crds } else { !args.crds_only }
+    });
+    if args.apply {
+        return apply::run(args, namespace, &objects, terminal).await;
+    }
+    print(args.output, &objects, terminal)?;
+    Ok(Status::Fine)
+}
+
+fn print(format: InstallFormat, objects: &[Value], terminal: &mut Terminal) -> Result<(), Failure> {
+    match format {
+        InstallFormat::Yaml => {
+            for object in objects {
+                let text = serde_yaml::to_string(object).map_err(std::io::Error::other)?;
+                write!(terminal.out, "---\n{text}")?;
+            }
+        }
+        InstallFormat::Json => {
+            let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects });
+            serde_json::to_writer_pretty(&mut terminal.out, &list).map_err(std::io::Error::from)?;
+            writeln!(terminal.out)?;
+        }
+        InstallFormat::Name => objects.iter().try_for_each(|object| writeln!(terminal.out, "{}", shown(object)))?,
+    }
+    Ok(())
+}
+
+/// As `Deployment.apps reeve-system/reeve`.
+fn shown(object: &Value) -> String {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let group = text("/apiVersion").split_once('/').map_or_else(String::new, |(group, _)| format!(".{group}"));
+    let namespace = text("/metadata/namespace");
+    let slash = if namespace.is_empty() { "" } else { "/" };
+    format!("{}{group} {namespace}{slash}{}", text("/kind"), text("/metadata/name"))
+}
