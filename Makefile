@@ -41,8 +41,8 @@ lint: ## Check format, lints and docs
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items --quiet
 
 .PHONY: crds
-crds: build ## Regenerate crds/yaml from the Rust types
-	target/debug/crdgen crds/yaml
+crds: build ## Regenerate crds/yaml and docs/crds.md from the Rust types
+	target/debug/crdgen crds/yaml docs/crds.md
 
 .PHONY: charts
 charts: build ## Write charts/reeve.yaml: what `reeve install` makes of the charts by default

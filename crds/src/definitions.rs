@@ -30,6 +30,15 @@ pub enum DefinitionError {
         #[source]
         cause: serde_yaml::Error,
     },
+    /// A CRD cannot be written about.
+    #[error("cannot write the page of the CRD {name}")]
+    Page {
+        /// Name of the CRD.
+        name: String,
+        /// Why.
+        #[source]
+        cause: serde_json::Error,
+    },
 }
 
 /// The CRDs of all kinds, in the order in which people meet them.

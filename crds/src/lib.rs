@@ -25,6 +25,7 @@ pub mod node_hook;
 pub mod node_hook_status;
 mod open;
 pub mod outcome;
+pub mod page;
 mod reference;
 pub mod runtime;
 pub mod runtime_component;

@@ -1,17 +1,23 @@
-//! `crdgen FOLDER` writes the CRD of every kind into a folder, one file each; `make crds` runs it for `crds/yaml`.
+//! `crdgen FOLDER PAGE` writes the CRD of every kind into a folder, one file each, and a page with all their fields;
+//! `make crds` runs it for `crds/yaml` and `docs/crds.md`.
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use reeve_crds::definitions;
+use reeve_crds::{definitions, page};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let folder = env::args_os().nth(1).map(PathBuf::from).ok_or("usage: crdgen FOLDER")?;
-    for crd in definitions::all()? {
-        let (name, contents) = definitions::file(&crd)?;
-        let path = folder.join(name);
-        fs::write(&path, contents).map_err(|cause| format!("cannot write {}: {cause}", path.display()))?;
+    let mut paths = env::args_os().skip(1).map(PathBuf::from);
+    let (folder, file) = paths.next().zip(paths.next()).ok_or("usage: crdgen FOLDER PAGE")?;
+    let crds = definitions::all()?;
+    for crd in &crds {
+        let (name, contents) = definitions::file(crd)?;
+        write(&folder.join(name), &contents)?;
     }
-    Ok(())
+    write(&file, &page::page(&crds)?)
+}
+
+fn write(path: &Path, contents: &str) -> Result<(), Box<dyn Error>> {
+    fs::write(path, contents).map_err(|cause| format!("cannot write {}: {cause}", path.display()).into())
 }

@@ -5,7 +5,23 @@ use crate::cli::repository::{Repository, ended};
 #[test]
 fn every_command_has_examples() {
     let folder = Repository::empty();
-    for command in ["render", "validate", "diff", "explain", "new", "completions"] {
+    for command in [
+        "render",
+        "validate",
+        "diff",
+        "explain",
+        "new",
+        "get",
+        "tree",
+        "events",
+        "trace",
+        "suspend",
+        "resume",
+        "reconcile",
+        "install",
+        "check",
+        "completions",
+    ] {
         let help = folder.reeve(&[command, "--help"]).with(0).out;
         assert!(help.contains(&format!("Examples:\n  reeve {command}")), "{help}");
     }
