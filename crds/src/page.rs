@@ -1,4 +1,6 @@
-//! `docs/crds.md`: every field of every kind, written from the CRDs.
+//! `docs/crds.md`: every field of every kind, written from the CRDs. Writing to text cannot fail.
+
+use std::fmt::Write as _;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde_json::{Map, Value};
@@ -27,7 +29,7 @@ pub fn page(crds: &[CustomResourceDefinition]) -> Result<String, DefinitionError
         let short = names.short_names.iter().flatten().next().map_or("", String::as_str);
         let place = if crd.spec.scope == "Namespaced" { "a namespace" } else { "the cluster" };
         let kind = &names.kind;
-        text.push_str(&format!("| [{kind}](#{}) | `{short}` | {place} |\n", kind.to_lowercase()));
+        let _ = writeln!(text, "| [{kind}](#{}) | `{short}` | {place} |", kind.to_lowercase());
     }
     for crd in crds {
         let make = |cause| DefinitionError::Page { name: crd.spec.names.plural.clone(), cause };
@@ -39,17 +41,19 @@ pub fn page(crds: &[CustomResourceDefinition]) -> Result<String, DefinitionError
 fn kind(crd: &Value, text: &mut String) {
     let name = crd.pointer("/spec/names/kind").and_then(Value::as_str).unwrap_or_default();
     let Some(schema) = crd.pointer("/spec/versions/0/schema/openAPIV3Schema") else { return };
-    text.push_str(&format!("\n## {name}\n\n{}\n", paragraphs(schema).join("\n\n")));
+    let _ = writeln!(text, "\n## {name}\n\n{}", paragraphs(schema).join("\n\n"));
     for part in ["spec", "status"] {
         let Some(schema) = schema.pointer(&format!("/properties/{part}")) else { continue };
-        text.push_str(&format!("\n### {name} {part}\n\n{}\n\n", paragraphs(schema).join("\n\n")));
+        let _ = writeln!(text, "\n### {name} {part}\n\n{}\n", paragraphs(schema).join("\n\n"));
         text.push_str("| field | type | default | limits | says |\n|---|---|---|---|---|\n");
         let mut rules = Vec::new();
         refusals(schema, part, &mut rules);
         fields(schema, part, text, &mut rules);
         if !rules.is_empty() {
             text.push_str("\nRefused, with what to do:\n\n");
-            rules.iter().for_each(|(field, message)| text.push_str(&format!("- `{field}`: {message}\n")));
+            for (field, message) in &rules {
+                let _ = writeln!(text, "- `{field}`: {message}");
+            }
         }
     }
 }
@@ -69,11 +73,8 @@ fn fields(schema: &Value, path: &str, text: &mut String, rules: &mut Rules) {
         let default = field.get("default").map_or_else(String::new, |default| format!("`{}`", plain(default)));
         let says = paragraphs(field).iter().map(|text| escape(text)).collect::<Vec<_>>().join("<br>");
         let kind = type_of(field);
-        text.push_str(&format!(
-            "| `{path}` | {kind} | {} | {} | {says} |\n",
-            escape(&default),
-            escape(&limits.join(", "))
-        ));
+        let _ =
+            writeln!(text, "| `{path}` | {kind} | {} | {} | {says} |", escape(&default), escape(&limits.join(", ")));
         refusals(field, &path, rules);
         below(field, &path, text, rules);
     }

@@ -223,6 +223,7 @@ pub(in crate::cli) struct ReconcileArgs {
 }
 
 #[derive(Debug, Group)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 pub(in crate::cli) struct InstallArgs {
     /// Change a value of the chart; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]

@@ -103,8 +103,8 @@ impl ClusterError {
 /// What broke a watch, in a few words.
 pub(super) fn broken_watch(error: &watcher::Error) -> String {
     match error {
-        watcher::Error::WatchError(status) => status.message.clone(),
-        watcher::Error::InitialListFailed(kube::Error::Api(status))
+        watcher::Error::WatchError(status)
+        | watcher::Error::InitialListFailed(kube::Error::Api(status))
         | watcher::Error::WatchStartFailed(kube::Error::Api(status))
         | watcher::Error::WatchFailed(kube::Error::Api(status)) => status.message.clone(),
         other => innermost(other).0,

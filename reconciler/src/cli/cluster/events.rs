@@ -127,7 +127,9 @@ impl Printer<'_> {
             }
             let header: Vec<table::Shown> = header.into_iter().map(|name| (name.to_owned(), None)).collect();
             self.table.fit(&header);
-            rows.iter().for_each(|row| self.table.fit(row));
+            for row in &rows {
+                self.table.fit(row);
+            }
             self.terminal.out.write_all(self.table.line(&header).as_bytes())?;
         }
         events.iter().try_for_each(|event| self.event(event))

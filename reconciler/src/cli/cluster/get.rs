@@ -133,7 +133,9 @@ impl<'a> Printer<'a> {
                 let header: Vec<table::Shown> = self.header.iter().map(|name| ((*name).to_owned(), None)).collect();
                 if !rows.is_empty() {
                     self.table.fit(&header);
-                    rows.iter().for_each(|row| self.table.fit(row));
+                    for row in &rows {
+                        self.table.fit(row);
+                    }
                     let tailed = rows.iter().any(|row| row.last().is_some_and(|(text, _)| !text.is_empty()));
                     let shown =
                         if tailed { &header[..] } else { header.split_last().map_or(&[][..], |(_, rest)| rest) };

@@ -129,12 +129,11 @@ impl Asking<'_> {
                 Ok(watcher::Event::Delete(_)) => {
                     return Err(Failure::unknown(format!("{}/{name} was deleted meanwhile", K::WORD), None));
                 }
-                Ok(watcher::Event::Init | watcher::Event::InitDone) => {}
                 Err(error) if !broken => {
                     broken = true;
                     warn(terminal, &format!("the watch broke and is tried again: {}", broken_watch(&error)));
                 }
-                Err(_) => {}
+                Ok(watcher::Event::Init | watcher::Event::InitDone) | Err(_) => {}
             }
         }
         Err(late(self.args.timeout))
@@ -148,11 +147,11 @@ fn describe<K: Governed>(object: &K, handled: bool, style: Style) -> String {
     let state = standing(object);
     let mut line = style.paint(paint(state), &format!("{state:?}"));
     if let Some(reason) = reason(object) {
-        line.push_str(&format!(" ({})", harmless(&reason)));
+        line.extend([" (", &harmless(&reason), ")"]);
     }
     line.extend([object.ready(), object.revision()].into_iter().flatten().map(|text| format!(" {}", harmless(text))));
     if let Some(message) = object.message().filter(|_| state != State::Ready) {
-        line.push_str(&format!(": {}", harmless(message)));
+        line.extend([": ", &harmless(message)]);
     }
     line
 }

@@ -58,7 +58,9 @@ mod tests {
             [("A".to_owned(), Some(Paint::Error)), ("é".to_owned(), None), (String::new(), None)],
             [("long".to_owned(), None), ("b".to_owned(), None), ("c".to_owned(), None)],
         ];
-        rows.iter().for_each(|row| table.fit(row));
+        for row in &rows {
+            table.fit(row);
+        }
         assert_eq!(table.line(&rows[0]), "\x1b[1;31mA\x1b[0m      é\n");
         assert_eq!(table.line(&rows[1]), "long   b   c\n");
     }

@@ -31,7 +31,9 @@ pub(super) async fn run(args: &TreeArgs, terminal: &mut Terminal) -> Result<Stat
         TextOrJson::Text => {
             let lines = if draws_lines() { Lines::Unicode } else { Lines::Ascii };
             let mut text = String::new();
-            roots.iter().for_each(|root| draw::draw(root, lines, terminal.style, &mut text));
+            for root in &roots {
+                draw::draw(root, lines, terminal.style, &mut text);
+            }
             if roots.is_empty() {
                 text.push_str("there are no sources, runtimes or components\n");
             }

@@ -95,18 +95,18 @@ pub(super) async fn lease(connection: &Connection, namespace: &str, now: Timesta
     let leases = connection.list::<Lease>(&Scope::Namespace(namespace.to_owned())).await?;
     let ours = leases.iter().filter(|lease| lease.name_any().starts_with(NAME));
     let held = ours.filter_map(|lease| lease.spec.as_ref()).find(|spec| spec.holder_identity.is_some());
-    let help = format!("see the logs of the pods in {namespace}: nothing is reconciled without a leader");
+    let advice = format!("see the logs of the pods in {namespace}: nothing is reconciled without a leader");
     let Some(spec) = held else {
-        return Ok(Check::fail(what, format!("nobody holds a lease in {namespace}"), help));
+        return Ok(Check::fail(what, format!("nobody holds a lease in {namespace}"), advice));
     };
     let holder = spec.holder_identity.clone().unwrap_or_default();
     let Some(renewed) = spec.renew_time.as_ref().map(|time| time.0) else {
-        return Ok(Check::warn(what, format!("{holder} holds the lease and never renewed it"), help));
+        return Ok(Check::warn(what, format!("{holder} holds the lease and never renewed it"), advice));
     };
     let found = format!("{holder}, renewed {} ago", age(renewed, now));
     let lasts = i64::from(spec.lease_duration_seconds.unwrap_or(15));
     let late = now.as_second().saturating_sub(renewed.as_second()) > lasts;
-    Ok(if late { Check::fail(what, format!("{found}, which is too long"), help) } else { Check::ok(what, found) })
+    Ok(if late { Check::fail(what, format!("{found}, which is too long"), advice) } else { Check::ok(what, found) })
 }
 
 pub(super) async fn sources(connection: &Connection) -> Result<Vec<Check>, ClusterError> {

@@ -96,13 +96,13 @@ impl Owned {
 fn told(id: &str, author: Option<&str>, when: Option<String>, subject: Option<&str>) -> String {
     let mut text = id.to_owned();
     if let Some(author) = author {
-        text.push_str(&format!(" by {author}"));
+        text.extend([" by ", author]);
     }
     if let Some(when) = when {
-        text.push_str(&format!(", {when}"));
+        text.extend([", ", &when]);
     }
     if let Some(subject) = subject {
-        text.push_str(&format!(": {subject}"));
+        text.extend([": ", subject]);
     }
     text
 }
