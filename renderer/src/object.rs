@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::diagnostic::{Diagnostic, Place};
 use crate::names;
 use crate::value::{Dict, Value, canonical};
-use crate::yaml::Node;
+use crate::yaml::Document;
 
 mod hook;
 pub(crate) mod scope;
@@ -105,15 +105,12 @@ impl Draft {
 }
 
 /// The objects of a file's documents, or all that is wrong with them. `List` objects are taken apart.
-pub(crate) fn drafts(file: &Arc<str>, documents: &[Node]) -> Result<Vec<Draft>, Vec<Diagnostic>> {
+pub(crate) fn drafts(file: &Arc<str>, documents: &[Document]) -> Result<Vec<Draft>, Vec<Diagnostic>> {
     let mut drafts = Vec::new();
     let mut findings = Vec::new();
     for (at, document) in documents.iter().enumerate() {
-        let origin = Origin { file: file.clone(), document: at + 1, line: document.mark.line };
-        match document.to_value() {
-            Ok(value) => take(&value, &origin, &mut drafts, &mut findings),
-            Err(deep) => findings.push(Diagnostic::error("yaml-limit", deep.to_string()).at(origin.place())),
-        }
+        let origin = Origin { file: file.clone(), document: at + 1, line: document.line };
+        take(&document.value, &origin, &mut drafts, &mut findings);
     }
     if findings.is_empty() { Ok(drafts) } else { Err(findings) }
 }

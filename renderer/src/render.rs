@@ -11,7 +11,7 @@ use crate::object::{self, Draft};
 use crate::resolve::{Resolved, ResolvedComponent};
 use crate::template::Facts;
 use crate::value::{self, KeyPath, Value};
-use crate::yaml;
+use crate::yaml::{self, Words};
 
 mod scope;
 
@@ -119,6 +119,7 @@ fn render(component: &ResolvedComponent, facts: &RenderFacts, limits: Limits) ->
     let budget = Budget::new(limits);
     let mut drafts: Vec<Draft> = Vec::new();
     let mut findings = Vec::new();
+    let mut words = Words::default();
     for plain in &chart.plain {
         collect(object::drafts(&plain.file, &plain.documents), &mut drafts, &mut findings);
     }
@@ -126,7 +127,7 @@ fn render(component: &ResolvedComponent, facts: &RenderFacts, limits: Limits) ->
     for name in chart.templates.names().filter(|name| !is_partial(name)) {
         let scope = facts.scope(component, name).data("Values", values.clone());
         match chart.templates.render(name, &scope, &budget) {
-            Ok(text) => collect(read(component, name, &text), &mut drafts, &mut findings),
+            Ok(text) => collect(read(component, name, &text, &mut words), &mut drafts, &mut findings),
             Err(finding) => findings.push(finding),
         }
     }
@@ -144,7 +145,7 @@ pub(crate) fn render_watched(
     let budget = Budget::new(limits);
     let scope = facts.scope(component, name).facts("Values", values);
     match component.chart.templates.render(name, &scope, &budget) {
-        Ok(text) => read(component, name, &text),
+        Ok(text) => read(component, name, &text, &mut Words::default()),
         Err(finding) => Err(vec![finding]),
     }
 }
@@ -162,9 +163,9 @@ pub(crate) fn is_partial(name: &str) -> bool {
 }
 
 /// The objects in what a template wrote.
-fn read(component: &ResolvedComponent, name: &str, text: &str) -> Outcome {
+fn read(component: &ResolvedComponent, name: &str, text: &str, words: &mut Words) -> Outcome {
     let file: Arc<str> = format!("{}/templates/{name}", component.chart.folder).into();
-    match yaml::documents(text, &yaml::Options::default()) {
+    match yaml::values(text, &yaml::Options::default(), words) {
         Ok(documents) => object::drafts(&file, &documents),
         Err(problems) => Err(problems
             .into_iter()

@@ -11,13 +11,15 @@ use crate::diagnostic::{Diagnostic, Place};
 use crate::value::{KeyPath, Step, TooDeep, Value};
 
 mod build;
+mod quick;
 mod read;
 mod scalar;
 #[cfg(test)]
 mod tests;
 pub mod write;
 
-pub use read::documents;
+pub use quick::Words;
+pub use read::{documents, values};
 pub use write::write;
 
 /// A stretch of text: line and column from 1, length in characters.
@@ -67,6 +69,15 @@ pub struct Entry {
     pub mark: Mark,
     /// What it holds.
     pub value: Node,
+}
+
+/// A document as data, without positions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Document {
+    /// What it holds.
+    pub value: Value,
+    /// The line where it begins, from 1.
+    pub line: u32,
 }
 
 /// Which YAML is read.

@@ -1,13 +1,21 @@
-//! Any bytes as YAML, in both dialects: read, written and read again.
+//! Any bytes as YAML, in both dialects: read, written and read again. Read as data they are what they are with positions.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use reeve_renderer::value::Value;
-use reeve_renderer::yaml::{Dialect, Options, documents, write};
+use reeve_renderer::yaml::{Dialect, Options, Words, documents, values, write};
 
 fuzz_target!(|text: &str| {
     for dialect in [Dialect::Strict, Dialect::Helm] {
-        let Ok(nodes) = documents(text, &Options { dialect, nodes: 10_000 }) else { continue };
+        let options = Options { dialect, nodes: 10_000 };
+        let read = documents(text, &options);
+        let data = values(text, &options, &mut Words::default());
+        assert_eq!(data.is_ok(), read.is_ok(), "{data:?}");
+        let (Ok(nodes), Ok(data)) = (read, data) else { continue };
+        let same = nodes.iter().zip(&data).all(|(node, document)| {
+            node.mark.line == document.line && node.to_value().as_ref() == Ok(&document.value)
+        });
+        assert!(same && nodes.len() == data.len(), "{data:?}");
         for node in nodes {
             let Ok(value) = node.to_value() else { continue };
             let mut written = String::new();

@@ -11,7 +11,7 @@ use crate::schema::Schema;
 use crate::template::{ChartFiles, Source, Templates};
 use crate::tree::{self, ContentId, Entry, EntryKind, Tree, TreeError};
 use crate::value::Dict;
-use crate::yaml::{self, Node};
+use crate::yaml::{self, Document, Node};
 
 /// `charts/<chart>/<version>/`.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ pub struct PlainFile {
     /// Its path in the repository.
     pub file: Arc<str>,
     /// The documents in it.
-    pub documents: Vec<Node>,
+    pub documents: Vec<Document>,
 }
 
 /// Files that templates may read: those of their own chart.
@@ -293,7 +293,7 @@ impl Reading<'_> {
             self.findings.push(finding.help("write it in Jinja and name it with .j2 at the end"));
             return None;
         }
-        match yaml::documents(text, &yaml::Options::default()) {
+        match yaml::values(text, &yaml::Options::default(), &mut yaml::Words::default()) {
             Ok(documents) => Some(PlainFile { file, documents }),
             Err(problems) => {
                 self.findings.extend(problems.into_iter().map(|problem| problem.in_file(&file)));

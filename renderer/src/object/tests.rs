@@ -1,8 +1,11 @@
 use super::*;
-use crate::yaml::{Options, documents};
+use crate::yaml::{Options, Words, values};
 
 fn read(text: &str) -> Result<Vec<Draft>, Vec<Diagnostic>> {
-    drafts(&"charts/web/1.0.0/templates/x.yaml.j2".into(), &documents(text, &Options::default()).expect("YAML"))
+    drafts(
+        &"charts/web/1.0.0/templates/x.yaml.j2".into(),
+        &values(text, &Options::default(), &mut Words::default()).expect("YAML"),
+    )
 }
 
 fn said(text: &str) -> String {

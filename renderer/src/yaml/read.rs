@@ -3,8 +3,8 @@
 use granit_parser::{Event, Parser, ScanError, Span, Tag};
 
 use super::build::Builder;
-use super::scalar;
-use super::{Content, Dialect, Mark, Node, Options, Problem};
+use super::{Content, Dialect, Document, Mark, Node, Options, Problem, Words};
+use super::{quick, scalar};
 use crate::value::Value;
 
 /// After so many problems of one text the rest is not looked at.
@@ -36,6 +36,21 @@ pub fn documents(text: &str, options: &Options) -> Result<Vec<Node>, Vec<Problem
         }
     }
     if builder.problems.is_empty() { Ok(builder.documents) } else { Err(builder.problems) }
+}
+
+/// The documents of a text as data. The same as [`documents`] without positions, and much faster for the usual style.
+/// Words are shared with what was read before.
+pub fn values(text: &str, options: &Options, words: &mut Words) -> Result<Vec<Document>, Vec<Problem>> {
+    if options.dialect == Dialect::Strict
+        && let Some(documents) = quick::documents(text, options.nodes, words)
+    {
+        return Ok(documents);
+    }
+    let value = |node: &Node| match node.to_value() {
+        Ok(value) => Ok(Document { value, line: node.mark.line }),
+        Err(deep) => Err(vec![Problem::new("yaml-limit", node.mark, deep.to_string())]),
+    };
+    documents(text, options)?.iter().map(value).collect()
 }
 
 fn take(builder: &mut Builder, event: Event<'_>, span: &Span, dialect: Dialect) -> Result<(), Problem> {

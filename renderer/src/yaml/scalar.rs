@@ -9,12 +9,17 @@ pub(super) struct Refused {
     pub(super) help: String,
 }
 
-/// The meaning of a plain scalar.
+/// The value of a plain scalar.
 pub(super) fn plain(text: &str, dialect: Dialect) -> Result<Value, Refused> {
+    Ok(meaning(text, dialect)?.unwrap_or_else(|| Value::from(text)))
+}
+
+/// What a plain scalar means, unless it is text.
+pub(super) fn meaning(text: &str, dialect: Dialect) -> Result<Option<Value>, Refused> {
     match text {
-        "" | "~" | "null" | "Null" | "NULL" => return Ok(Value::Null),
-        "true" | "True" | "TRUE" => return Ok(Value::Bool(true)),
-        "false" | "False" | "FALSE" => return Ok(Value::Bool(false)),
+        "" | "~" | "null" | "Null" | "NULL" => return Ok(Some(Value::Null)),
+        "true" | "True" | "TRUE" => return Ok(Some(Value::Bool(true))),
+        "false" | "False" | "FALSE" => return Ok(Some(Value::Bool(false))),
         _ => {}
     }
     match dialect {
@@ -31,7 +36,7 @@ fn word(text: &str) -> Option<bool> {
     }
 }
 
-fn strict(text: &str) -> Result<Value, Refused> {
+fn strict(text: &str) -> Result<Option<Value>, Refused> {
     if let Some(value) = word(text) {
         let help = format!("write \"{text}\" for the text, or {value} for the boolean");
         return Err(Refused {
@@ -47,7 +52,7 @@ fn strict(text: &str) -> Result<Value, Refused> {
             let message = format!("`{text}` is no number that an object can hold");
             return Err(Refused { message, help: format!("write \"{text}\" for the text") });
         }
-        _ => return Ok(Value::from(text)),
+        _ => return Ok(None),
     }
     number(text, unsigned)
 }
@@ -57,9 +62,9 @@ fn not_finite(unsigned: &str) -> bool {
 }
 
 /// A scalar that begins like a number.
-fn number(text: &str, unsigned: &str) -> Result<Value, Refused> {
+fn number(text: &str, unsigned: &str) -> Result<Option<Value>, Refused> {
     if decimal(unsigned) || (unsigned.starts_with("0x") && hexadecimal(&unsigned[2..])) {
-        return whole(text, unsigned).ok_or_else(|| Refused {
+        return whole(text, unsigned).map(Some).ok_or_else(|| Refused {
             message: format!("`{text}` is too large for a whole number"),
             help: format!("write \"{text}\" for the text; whole numbers end at {}", i64::MAX),
         });
@@ -68,8 +73,8 @@ fn number(text: &str, unsigned: &str) -> Result<Value, Refused> {
         let message = format!("`{text}` is {reading} to some readers of YAML and something else to others");
         let number = helm(text);
         let help = match number {
-            Value::Int(number) => format!("write \"{text}\" for the text, or {number} for the number"),
-            Value::Float(number) => format!("write \"{text}\" for the text, or {number:?} for the number"),
+            Some(Value::Int(number)) => format!("write \"{text}\" for the text, or {number} for the number"),
+            Some(Value::Float(number)) => format!("write \"{text}\" for the text, or {number:?} for the number"),
             _ => format!("write \"{text}\" for the text"),
         };
         return Err(Refused { message, help });
@@ -78,9 +83,9 @@ fn number(text: &str, unsigned: &str) -> Result<Value, Refused> {
         && let Ok(number) = text.parse::<f64>()
         && number.is_finite()
     {
-        return Ok(Value::Float(number));
+        return Ok(Some(Value::Float(number)));
     }
-    Ok(Value::from(text))
+    Ok(None)
 }
 
 fn decimal(text: &str) -> bool {
@@ -161,13 +166,13 @@ fn sexagesimal(text: &str) -> bool {
 }
 
 /// What Helm reads: YAML 1.1 as its parser for Go has it.
-fn helm(text: &str) -> Value {
+fn helm(text: &str) -> Option<Value> {
     if let Some(value) = word(text) {
-        return Value::Bool(value);
+        return Some(Value::Bool(value));
     }
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     if !unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
-        return Value::from(text);
+        return None;
     }
     let plain: String = text.chars().filter(|c| *c != '_').collect();
     let magnitude = plain.strip_prefix(['-', '+']).unwrap_or(&plain);
@@ -182,13 +187,13 @@ fn helm(text: &str) -> Value {
         && let Ok(number) = i128::from_str_radix(written, base)
         && let Ok(number) = i64::try_from(if plain.starts_with('-') { -number } else { number })
     {
-        return Value::Int(number);
+        return Some(Value::Int(number));
     }
     if magnitude.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '-' | '+'))
         && let Ok(number) = plain.parse::<f64>()
         && number.is_finite()
     {
-        return Value::Float(number);
+        return Some(Value::Float(number));
     }
-    Value::from(text)
+    None
 }

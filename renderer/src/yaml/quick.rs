@@ -1,0 +1,213 @@
+//! The YAML that templates write, read at once: block maps and lists with short scalars, straight to values.
+//!
+//! Whatever is not surely of that style is left to the parser: other bytes than printable ASCII, anchors, tags, scalars
+//! of several lines, anything wrong. So there is no message in here, and what is read is what the parser reads; a
+//! property test holds the two against each other. Every step forward consumes text, and nothing nests deeper than
+//! [`MAX_NESTED`].
+
+use std::sync::Arc;
+
+use super::{Dialect, Document, scalar};
+use crate::value::Value;
+
+mod flow;
+mod scalars;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use scalars::{Key, is_item, split_key};
+pub use words::Words;
+
+/// Deeper documents are left to the parser, which knows what is too deep.
+const MAX_NESTED: u16 = 40;
+
+/// The documents of a text of the usual style with at most so many values, or nothing if it is not surely one.
+pub(super) fn documents(text: &str, nodes: u64, words: &mut Words) -> Option<Vec<Document>> {
+    if !text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n')) {
+        return None;
+    }
+    Quick { text, next: 0, number: 0, ahead: Ahead::End, nodes, nested: 0, words }.documents()
+}
+
+struct Quick<'t, 'w> {
+    text: &'t str,
+    /// Where the line after the current one begins.
+    next: usize,
+    /// The number of the current line.
+    number: u32,
+    ahead: Ahead<'t>,
+    /// Values that may still be read.
+    nodes: u64,
+    nested: u16,
+    words: &'w mut Words,
+}
+
+/// What is to be read now.
+#[derive(Clone, Copy)]
+enum Ahead<'t> {
+    /// A line with something on it.
+    Line(Line<'t>),
+    /// `---`.
+    Break,
+    /// The end of the text.
+    End,
+}
+
+#[derive(Clone, Copy)]
+struct Line<'t> {
+    /// The column where the content begins.
+    column: usize,
+    /// What is there, without the spaces at its end.
+    content: &'t str,
+}
+
+impl<'t> Quick<'t, '_> {
+    fn documents(mut self) -> Option<Vec<Document>> {
+        let mut found = Vec::new();
+        self.advance()?;
+        loop {
+            match self.ahead {
+                Ahead::End => return Some(found),
+                Ahead::Break => self.advance()?,
+                Ahead::Line(line) => {
+                    let number = self.number;
+                    let value = self.block(line)?;
+                    if matches!(self.ahead, Ahead::Line(_)) {
+                        return None;
+                    }
+                    found.push(Document { value, line: number });
+                }
+            }
+        }
+    }
+
+    /// Goes on to the next line that is neither empty nor a comment.
+    fn advance(&mut self) -> Option<()> {
+        loop {
+            let rest = &self.text[self.next..];
+            if rest.is_empty() {
+                self.ahead = Ahead::End;
+                return Some(());
+            }
+            let raw = rest.split('\n').next()?;
+            self.next = (self.next + raw.len() + 1).min(self.text.len());
+            self.number = self.number.checked_add(1)?;
+            let content = raw.trim_start_matches(' ');
+            let column = raw.len() - content.len();
+            let content = content.trim_end_matches(' ');
+            if content.is_empty() || content.starts_with('#') {
+                continue;
+            }
+            self.ahead = Ahead::Line(Line { column, content });
+            if column == 0 && (content.starts_with("---") || content.starts_with("...")) {
+                if content != "---" {
+                    return None;
+                }
+                self.ahead = Ahead::Break;
+            }
+            return Some(());
+        }
+    }
+
+    fn pay(&mut self) -> Option<()> {
+        self.nodes = self.nodes.checked_sub(1)?;
+        Some(())
+    }
+
+    fn enter(&mut self) -> Option<()> {
+        self.nested += 1;
+        self.pay()?;
+        (self.nested <= MAX_NESTED).then_some(())
+    }
+
+    /// The list or map that begins with this line.
+    fn block(&mut self, first: Line<'t>) -> Option<Value> {
+        self.enter()?;
+        let value = if is_item(first.content) { self.list(first.column) } else { self.map(first.column) };
+        self.nested -= 1;
+        value
+    }
+
+    fn list(&mut self, column: usize) -> Option<Value> {
+        let mut items = Vec::new();
+        while let Ahead::Line(line) = self.ahead {
+            if line.column < column || (line.column == column && !is_item(line.content)) {
+                break;
+            }
+            if line.column > column {
+                return None;
+            }
+            let rest = line.content[1..].trim_start_matches(' ');
+            let inner = Line { column: column + line.content.len() - rest.len(), content: rest };
+            items.push(if is_nothing(rest) {
+                self.advance()?;
+                self.below(column, false)?
+            } else if is_item(rest) || split_key(rest).is_some() {
+                self.ahead = Ahead::Line(inner);
+                self.block(inner)?
+            } else {
+                self.scalar(rest, column)?
+            });
+        }
+        Value::list(items).ok()
+    }
+
+    fn map(&mut self, column: usize) -> Option<Value> {
+        let mut entries: Vec<(Arc<str>, Value)> = Vec::with_capacity(8);
+        while let Ahead::Line(line) = self.ahead {
+            if line.column < column {
+                break;
+            }
+            if line.column > column {
+                return None;
+            }
+            let (key, rest) = split_key(line.content)?;
+            let key = self.key(key)?;
+            let value = if is_nothing(rest) {
+                self.advance()?;
+                self.below(column, true)?
+            } else {
+                self.scalar(rest, column)?
+            };
+            entries.push((key, value));
+        }
+        dict(entries)
+    }
+
+    /// What the lines below a key or a dash hold. A list below a key may be as far to the left as the key.
+    fn below(&mut self, column: usize, in_map: bool) -> Option<Value> {
+        match self.ahead {
+            Ahead::Line(line) if line.column > column || (in_map && line.column == column && is_item(line.content)) => {
+                self.block(line)
+            }
+            Ahead::Line(_) | Ahead::Break | Ahead::End => {
+                self.pay()?;
+                Some(Value::Null)
+            }
+        }
+    }
+
+    fn key(&mut self, key: Key<'_>) -> Option<Arc<str>> {
+        self.pay()?;
+        match key {
+            Key::Quoted(text) => Some(self.words.get(&text)),
+            Key::Plain(text) => match scalar::meaning(text, Dialect::Strict).ok()? {
+                Some(Value::Null) => None,
+                _ => Some(self.words.get(text)),
+            },
+        }
+    }
+}
+
+/// Nothing but a comment.
+fn is_nothing(rest: &str) -> bool {
+    rest.is_empty() || rest.starts_with('#')
+}
+
+/// A map of these, unless a key is there twice.
+fn dict(mut entries: Vec<(Arc<str>, Value)>) -> Option<Value> {
+    entries.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+    let twice = entries.windows(2).any(|pair| pair[0].0 == pair[1].0);
+    if twice { None } else { Value::dict(entries.into_iter().collect()).ok() }
+}

@@ -1,0 +1,36 @@
+//! Words that come again and again in objects, held in memory once.
+
+use std::sync::Arc;
+
+/// So many words are remembered at most.
+const ROOM: usize = 1024;
+
+/// Longer text seldom comes again.
+const LONGEST: usize = 48;
+
+/// The words met last. Each has one place that it can be at, so that looking costs the same whatever the words are, and a
+/// newcomer takes the place of the one before it.
+#[derive(Debug, Default)]
+pub struct Words(Vec<Option<Arc<str>>>);
+
+impl Words {
+    /// The word, from memory if it is there.
+    pub(super) fn get(&mut self, word: &str) -> Arc<str> {
+        if word.len() > LONGEST {
+            return word.into();
+        }
+        if self.0.is_empty() {
+            self.0.resize(ROOM, None);
+        }
+        let Some(place) = self.0.get_mut(place(word)) else { return word.into() };
+        match place {
+            Some(same) if &**same == word => same.clone(),
+            _ => place.insert(word.into()).clone(),
+        }
+    }
+}
+
+fn place(word: &str) -> usize {
+    let mixed = word.bytes().fold(word.len(), |mixed, byte| mixed.wrapping_mul(31).wrapping_add(usize::from(byte)));
+    (mixed ^ (mixed >> 10)) % ROOM
+}
