@@ -15,8 +15,7 @@ use std::sync::Arc;
 
 use crate::budget::Limits;
 use crate::diagnostic::Place;
-use crate::value::Dict;
-use crate::yaml::{Mark, Node};
+use crate::yaml::Mark;
 
 pub mod chart;
 mod decode;
@@ -27,6 +26,7 @@ mod load;
 pub mod policy;
 pub mod selector;
 pub mod target;
+pub mod values;
 
 pub use chart::Chart;
 pub use health::HealthRule;
@@ -34,6 +34,7 @@ pub use load::Loader;
 pub use policy::Policy;
 pub use selector::Selector;
 pub use target::Target;
+pub use values::Values;
 
 /// Something and where it is written.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,17 +43,6 @@ pub struct Located<T> {
     pub value: T,
     /// Where.
     pub mark: Mark,
-}
-
-/// Values of one file, with positions.
-#[derive(Clone, Debug)]
-pub struct Values {
-    /// The file.
-    pub file: Arc<str>,
-    /// The map in it, for positions.
-    pub node: Arc<Node>,
-    /// The same as data.
-    pub dict: Dict,
 }
 
 /// A fleet repository at one revision.

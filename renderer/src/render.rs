@@ -7,6 +7,7 @@ use crate::bundle::{self, Bundle};
 use crate::cache::{CacheKey, Outcome, RenderCache, Touched};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::fleet::Settings;
+use crate::fleet::values::Decoded;
 use crate::object::{self, Draft};
 use crate::resolve::{Resolved, ResolvedComponent};
 use crate::template::Facts;
@@ -89,11 +90,12 @@ fn fingerprint(limits: Limits) -> u64 {
 /// The chart's schema against the final values; each violation is shown where the value was set.
 pub(crate) fn check_values(component: &ResolvedComponent, values: &Value) -> Result<(), Vec<Diagnostic>> {
     let Some(schema) = &component.chart.schema else { return Ok(()) };
+    let mut decoded = Decoded::default();
     let findings: Vec<Diagnostic> = schema
         .check(values)
         .into_iter()
         .map(|violation| {
-            let place = nearest_origin(component, &violation.path);
+            let place = nearest_origin(component, &violation.path, &mut decoded);
             let mut finding = Diagnostic::error("schema", violation.message).at(place).key(&violation.path);
             finding.help = violation.help;
             finding.note(format!("the rule of chart {} is here", component.chart.name), Some(violation.rule))
@@ -103,10 +105,10 @@ pub(crate) fn check_values(component: &ResolvedComponent, values: &Value) -> Res
 }
 
 /// Where a value was set; for one that is missing, where the nearest thing above it was.
-fn nearest_origin(component: &ResolvedComponent, path: &KeyPath) -> Place {
+fn nearest_origin(component: &ResolvedComponent, path: &KeyPath, decoded: &mut Decoded) -> Place {
     let mut steps = path.0.clone();
     while !steps.is_empty() {
-        if let Some(place) = component.origin_of(&KeyPath(steps.clone())) {
+        if let Some(place) = component.origin_in(&KeyPath(steps.clone()), decoded) {
             return place;
         }
         steps.pop();

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Place};
+use crate::fleet::values::Decoded;
 use crate::fleet::{Chart, Component, ComponentTarget, Fleet, Located, Policy, Runtime, Values};
 use crate::suggest::did_you_mean;
 use crate::value::{self, Dict};
@@ -92,7 +93,7 @@ pub enum SourceKind {
 /// `None` if there is no such runtime.
 pub fn resolve(fleet: &Fleet, name: &str) -> Option<Result<Resolved, Vec<Diagnostic>>> {
     let runtime = fleet.runtimes.get(name)?;
-    let mut resolving = Resolving { fleet, runtime, findings: Vec::new(), broken: false };
+    let mut resolving = Resolving { fleet, runtime, findings: Vec::new(), broken: false, decoded: Decoded::default() };
     let resolved = resolving.run();
     Some(match resolved {
         Some(resolved) if resolving.findings.is_empty() && !resolving.broken => Ok(resolved),
@@ -106,6 +107,7 @@ struct Resolving<'a> {
     findings: Vec<Diagnostic>,
     /// A chart, layer or channel is needed that cannot be used.
     broken: bool,
+    decoded: Decoded,
 }
 
 impl<'a> Resolving<'a> {
@@ -350,15 +352,16 @@ impl<'a> Resolving<'a> {
     }
 
     fn merged(&mut self, sources: &[ValuesSource], first: &Component) -> Option<Dict> {
+        let decoded = &mut self.decoded;
         let mut layers = sources.iter();
         let base = match layers.as_slice().first() {
             Some(ValuesSource { kind: SourceKind::Chart, values }) => {
                 layers.next();
-                values.dict.clone()
+                values.dict()
             }
             _ => Dict::default(),
         };
-        match layers.try_fold(base, |merged, source| value::merge(&merged, &source.values.dict)) {
+        match layers.try_fold(base, |merged, source| value::merge(&merged, &source.values.dict_of(decoded))) {
             Ok(merged) => Some(merged),
             Err(deep) => {
                 self.findings.push(Diagnostic::error("yaml-limit", format!("the values are {deep}")).at(first.place()));

@@ -211,7 +211,7 @@ impl Reading<'_> {
         }
         let values = decoder.values(&root);
         self.findings.append(&mut decoder.findings);
-        Ok(values.map(|values| values.dict))
+        Ok(values.map(|values| values.dict()))
     }
 
     fn values(&mut self, entries: &Entries) -> Result<Option<Values>, TreeError> {

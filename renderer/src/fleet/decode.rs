@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry::{Occupied, Vacant};
 use std::sync::Arc;
 
+use super::values::DocumentText;
 use super::{Located, Values};
 use crate::diagnostic::Diagnostic;
 use crate::names;
@@ -15,6 +16,8 @@ use crate::yaml::{Content, Entry, Mark, Node};
 pub(super) struct Decoder {
     pub(super) file: Arc<str>,
     pub(super) findings: Vec<Diagnostic>,
+    /// The document being decoded, if its values are to be kept as text.
+    pub(super) document: Option<Arc<DocumentText>>,
 }
 
 /// A node and the way to it.
@@ -42,7 +45,7 @@ impl<'n> Field<'n> {
 
 impl Decoder {
     pub(super) fn new(file: &Arc<str>) -> Self {
-        Self { file: file.clone(), findings: Vec::new() }
+        Self { file: file.clone(), findings: Vec::new(), document: None }
     }
 
     pub(super) fn report(&mut self, mark: Mark, path: &KeyPath, diagnostic: Diagnostic) {
@@ -239,19 +242,22 @@ impl Decoder {
 
     /// Values: any map.
     pub(super) fn values(&mut self, field: &Field<'_>) -> Option<Values> {
-        let value = match field.node.to_value() {
-            Ok(value) => value,
-            Err(deep) => {
-                self.report(field.mark, &field.path, Diagnostic::error("yaml-limit", deep.to_string()));
-                return None;
-            }
-        };
-        let Value::Dict(dict) = value else {
+        if !matches!(field.node.content, Content::Map(_)) {
             self.wrong(field, "a map");
             return None;
-        };
+        }
         self.refuse_encrypted(field);
-        Some(Values { file: self.file.clone(), node: Arc::new(field.node.clone()), dict })
+        if let Some(document) = &self.document {
+            return Some(Values::text(self.file.clone(), document.clone(), field.path.clone()));
+        }
+        match field.node.to_value() {
+            Ok(Value::Dict(dict)) => Some(Values::data(self.file.clone(), field.node.clone(), dict)),
+            Ok(_) => None,
+            Err(deep) => {
+                self.report(field.mark, &field.path, Diagnostic::error("yaml-limit", deep.to_string()));
+                None
+            }
+        }
     }
 
     /// Ciphertext would be applied as it is: no object should hold `ENC[...]` for its password.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::decode::Decoder;
+use super::values::DocumentText;
 use super::{Channel, Chart, Fleet, Layer, Runtime, Settings, chart};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::tree::{self, ContentId, Entry, EntryKind, Tree, TreeError};
@@ -219,7 +220,12 @@ fn runtimes(decoder: &mut Decoder, path: &str, text: &str) -> Option<Vec<Arc<Run
         }
         Ok(documents) => {
             let stem = (documents.len() == 1).then(|| stem(path));
-            documents.iter().map(|node| decoder.runtime(node, stem).map(Arc::new)).collect()
+            let mut texts = DocumentText::of(text, &documents).unwrap_or_default().into_iter();
+            let decoded = documents.iter().map(|node| {
+                decoder.document = texts.next();
+                decoder.runtime(node, stem).map(Arc::new)
+            });
+            decoded.collect()
         }
         Err(problems) => {
             let file = decoder.file.clone();

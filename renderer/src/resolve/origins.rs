@@ -2,20 +2,29 @@
 
 use super::{ResolvedComponent, ValuesSource};
 use crate::diagnostic::Place;
+use crate::fleet::values::Decoded;
 use crate::value::{KeyPath, Step, Value};
 
 impl ResolvedComponent {
     /// Where the final value at a path was set: the key in the highest file that says anything about it.
     pub fn origin_of(&self, path: &KeyPath) -> Option<Place> {
-        self.history_of(path).into_iter().next_back().map(|setting| setting.place)
+        self.origin_in(path, &mut Decoded::default())
+    }
+
+    pub(crate) fn origin_in(&self, path: &KeyPath, decoded: &mut Decoded) -> Option<Place> {
+        self.history_in(path, decoded).into_iter().next_back().map(|setting| setting.place)
     }
 
     /// All files that say something about a path, lowest first; the last one decides.
     pub fn history_of(&self, path: &KeyPath) -> Vec<Setting<'_>> {
+        self.history_in(path, &mut Decoded::default())
+    }
+
+    fn history_in(&self, path: &KeyPath, decoded: &mut Decoded) -> Vec<Setting<'_>> {
         let mut history = Vec::new();
         for source in &self.sources {
-            if let Some((at, value)) = reach(&Value::Dict(source.values.dict.clone()), path) {
-                let mark = source.values.node.mark_at(&at).unwrap_or(source.values.node.mark);
+            if let Some((at, value)) = reach(&Value::Dict(source.values.dict_of(decoded)), path) {
+                let mark = source.values.mark_of(&at, decoded);
                 history.push(Setting { source, place: mark.in_file(&source.values.file), value, at });
             }
         }

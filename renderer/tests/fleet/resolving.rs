@@ -109,3 +109,35 @@ fn a_file_may_hold_several_runtimes() {
     assert!(said.is_empty(), "{said:?}");
     assert!(fleet.runtimes.contains_key("m1") && fleet.runtimes.contains_key("m2"));
 }
+
+#[test]
+fn values_of_every_document_of_a_file_are_its_own_and_have_their_lines() {
+    let runtime = |name: &str, replicas: u8| {
+        format!(
+            "kind: Runtime\nname: {name}\nvalues: {{team: {name}}}\ncomponents:\n  web:\n    values:\n      replicas: {replicas}\n"
+        )
+    };
+    let documents = [runtime("m1", 1), runtime("m2", 2), runtime("m3", 3)];
+    let text = format!("# first\n---\n{}---\n\n# second\n{}--- # third\n{}", documents[0], documents[1], documents[2]);
+    for text in [text.clone(), text.replace('\n', "\r\n")] {
+        let (fleet, said) = load(&with(&[("runtimes/many.yaml", &text)]));
+        assert!(said.is_empty(), "{said:?}");
+        let found = |name: &str| {
+            let resolved = resolved(&fleet, name);
+            let place = |path: &str| resolved.components[0].origin_of(&path.parse().expect("a path"));
+            let lines = ["team", "replicas"].map(|path| place(path).expect("it is set").line);
+            (values(&fleet, name)["team"].clone(), values(&fleet, name)["replicas"].clone(), lines)
+        };
+        assert_eq!(found("m1"), ("m1".into(), 1.into(), [5, 9]));
+        assert_eq!(found("m2"), ("m2".into(), 2.into(), [15, 19]));
+        assert_eq!(found("m3"), ("m3".into(), 3.into(), [23, 27]));
+    }
+}
+
+#[test]
+fn values_that_use_anchors_of_their_document_are_read_in_it() {
+    let text = "kind: Runtime\nlabels: &shared {team: red}\nvalues: *shared\ncomponents:\n  web:\n    values: {<<: *shared, region: here}\n";
+    let (fleet, said) = load(&with(&[("runtimes/eu-1.yaml", text)]));
+    assert!(said.is_empty(), "{said:?}");
+    assert_eq!(values(&fleet, "eu-1"), serde_json::json!({"region": "here", "replicas": 1, "team": "red"}));
+}

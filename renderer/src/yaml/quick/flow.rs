@@ -95,5 +95,5 @@ fn token(text: &str) -> Option<(&str, &str)> {
     let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'/' | b'-' | b'+' | b'=');
     let end = text.bytes().position(|byte| !is_inner(byte))?;
     let (token, behind) = text.split_at(end);
-    (begins_plain(token) && !token.starts_with("--")).then_some((token, behind))
+    begins_plain(token).then_some((token, behind))
 }
