@@ -151,8 +151,11 @@ fn a_removed_item_of_a_list_is_named_by_its_keys() {
 #[test]
 fn an_item_that_leaves_out_a_defaulted_key_is_matched_with_the_default() {
     let ports = "/f:spec/f:template/f:spec/f:containers/k:{\"name\":\"web\"}/f:ports";
-    let ours =
+    let mut ours =
         lost(our_fields(), &format!("{ports}/k:{{\"containerPort\":53,\"protocol\":\"TCP\"}}"), "f:containerPort");
+    // It comes first in order and would fit as well, were it not for the default.
+    ours.pointer_mut(ports).unwrap()["k:{\"containerPort\":53,\"protocol\":\"SCTP\"}"] =
+        json!({ ".": {}, "f:containerPort": {}, "f:protocol": {} });
 
     let found = told(&drifted(&desired(), &entries(json!([entry("reeve", "Apply", 1, &ours)]))));
 
