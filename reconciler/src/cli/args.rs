@@ -13,7 +13,7 @@ use super::style::Style;
 pub(super) mod cluster;
 mod examples;
 
-/// Looks at a fleet repository: what it renders to, what is wrong with it, what a change does, and why.
+/// Looks at a fleet repository and the clusters it governs: what it renders to, what is wrong, what a change does, and why.
 #[derive(Debug, Parser)]
 #[command(name = "reeve", version = reeve_process::version::LONG, after_help = examples::REEVE)]
 pub(super) struct Args {

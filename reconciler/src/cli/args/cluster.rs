@@ -10,6 +10,8 @@ mod examples;
 
 /// Where options that say which cluster are shown.
 const CLUSTER: &str = "Cluster";
+/// What `--namespace` means to commands about Reeve itself.
+const OWN_NAMESPACE: &str = "Namespace that Reeve runs in; without it reeve-system";
 
 /// Commands that read or write Reeve's kinds in a cluster.
 #[derive(Debug, Subcommand)]
@@ -36,10 +38,10 @@ pub(in crate::cli) enum ClusterCommand {
     #[command(after_help = examples::RECONCILE)]
     Reconcile(ReconcileArgs),
     /// Print what installs Reeve in a cluster, or put it there
-    #[command(after_help = examples::INSTALL)]
+    #[command(after_help = examples::INSTALL, mut_arg("namespace", |namespace| namespace.help(OWN_NAMESPACE)))]
     Install(InstallArgs),
     /// Say whether Reeve can be installed, or how an installation is doing
-    #[command(after_help = examples::CHECK)]
+    #[command(after_help = examples::CHECK, mut_arg("namespace", |namespace| namespace.help(OWN_NAMESPACE)))]
     Check(CheckArgs),
 }
 
@@ -249,7 +251,6 @@ pub(in crate::cli) struct InstallArgs {
     /// What to print
     #[arg(short, long, value_name = "FORMAT", default_value = "yaml")]
     pub(in crate::cli) output: InstallFormat,
-    /// Namespace that Reeve runs in: reeve-system unless -n names another
     #[command(flatten)]
     pub(in crate::cli) connection: ConnectionArgs,
 }

@@ -7,8 +7,11 @@ Examples:
   reeve render my-fleet               all that it renders to
   reeve diff HEAD~1 .                 what the last change does to each runtime
   reeve explain -r dev image.tag      which file sets a value
+  reeve install --apply               puts Reeve into a cluster
+  reeve get                           how the cluster is doing
+  reeve trace deploy/web              which file and commit an object comes from
 
-Exit status: 0 all is well, 1 there are findings or differences, 2 the command could not do its work.";
+Exit status: 0 all is well, 1 there are findings or differences or something is not Ready, 2 the command could not do its work.";
 
 pub(super) const RENDER: &str = "\
 Examples:

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::super::age::age;
 use super::super::connection::{Connection, Scope};
-use super::super::error::ClusterError;
+use super::super::error::{ClusterError, innermost};
 use super::super::governed::{Shown as _, standing};
 use super::Check;
 
@@ -22,8 +22,11 @@ pub(super) async fn kinds(connection: &Connection) -> Result<Check, ClusterError
     let what = "kinds";
     let api: Api<CustomResourceDefinition> = Api::all(connection.client.clone());
     let (mut missing, mut differing) = (Vec::new(), Vec::new());
-    // A mistake in the types would have failed every test; then there is nothing to compare with.
-    for wanted in definitions::all().unwrap_or_default() {
+    let all = definitions::all().map_err(|error| ClusterError::Refused {
+        doing: "tell which kinds this version has".to_owned(),
+        cause: innermost(&error),
+    })?;
+    for wanted in all {
         let name = wanted.name_any();
         let found = connection.ask(&format!("read the kind {name}"), api.get_opt(&name)).await?;
         match found {
