@@ -18,6 +18,7 @@ mod new;
 mod progress;
 mod render;
 mod report;
+mod run;
 mod source;
 mod style;
 mod text;
@@ -50,6 +51,11 @@ struct Terminal {
 pub(crate) fn main() -> ExitCode {
     let args = Args::parse();
     let (style, error_style) = args.styles();
+    let args = match args {
+        // The controller logs; it has nothing to print.
+        Args { command: Command::Run(args), .. } => return run::run(*args),
+        other => other,
+    };
     let mut terminal = Terminal { out: BufWriter::with_capacity(64 << 10, io::stdout()), style, error_style };
     let result = run(args, &mut terminal).and_then(|status| {
         terminal.out.flush()?;
@@ -82,6 +88,10 @@ fn run(args: Args, terminal: &mut Terminal) -> Result<Status, Failure> {
         Command::Explain(args) => explain::run(&args, terminal),
         Command::New(args) => new::run(&args, terminal),
         Command::Cluster(command) => cluster::run(command, args.directory.is_some(), terminal),
+        Command::Run(args) => Ok(match run::run(*args) {
+            code if code == ExitCode::SUCCESS => Status::Fine,
+            _ => Status::Incomplete,
+        }),
         Command::Completions { shell } => {
             args::write_completions(shell, &mut terminal.out);
             Ok(Status::Fine)

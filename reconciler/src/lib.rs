@@ -4,8 +4,24 @@
 //! pure functions in modules of their own; Git and the API server are named edges around them. It never renders (that
 //! is `renderer`) and knows nothing of Dapr or of the proxies.
 
-pub mod git;
+pub mod clock;
+pub mod cluster;
+pub mod controller;
+pub mod desired;
 pub mod fields;
+pub mod git;
 mod hash;
+pub mod health;
+pub mod ledger;
+pub mod live;
+pub mod merge_patch;
+pub mod news;
+pub mod payload;
+pub mod plan;
 pub mod refusal;
+pub mod runtime;
+pub mod source;
 pub mod tree;
+
+/// The field manager of everything that Reeve applies.
+pub const FIELD_MANAGER: &str = fields::MANAGER;

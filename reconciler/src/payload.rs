@@ -21,6 +21,9 @@ pub use ignored::{ignored_by, without};
 pub use options::{Apply, Options, OptionsError, Prune, options};
 pub use pointer::{Pointer, PointerError};
 
+/// Fields of the metadata that the API server alone writes.
+const SERVERS_OWN: [&str; 6] = ["creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"];
+
 /// Names the content of an object as 32 hexadecimal digits. A mark that it carries does not count.
 pub fn content_hash(desired: &Value) -> String {
     hash::of(&settled(desired))
@@ -28,8 +31,19 @@ pub fn content_hash(desired: &Value) -> String {
 
 /// The object with its content's name in the annotation `reeve.dev/content`.
 pub fn with_content(desired: &Value) -> Value {
-    let mut object = settled(desired);
+    let object = settled(desired);
     let name = hash::of(&object);
+    marked(object, name)
+}
+
+/// As [`with_content`], but named also by what it was made for: the same object for something else is another.
+pub fn with_content_for(desired: &Value, purpose: &str) -> Value {
+    let object = settled(desired);
+    let name = hash::of(&Value::from(vec![hash::of(&object), purpose.to_owned()]));
+    marked(object, name)
+}
+
+fn marked(mut object: Value, name: String) -> Value {
     let metadata = child(&mut object, "metadata").and_then(|metadata| child(metadata, "annotations"));
     if let Some(Value::Object(annotations)) = metadata {
         annotations.insert(CONTENT.to_owned(), Value::String(name));
@@ -57,6 +71,12 @@ fn settled(desired: &Value) -> Value {
     let mut object = desired.clone();
     if let Some(Value::Object(annotations)) = object.pointer_mut("/metadata/annotations") {
         annotations.remove(CONTENT);
+    }
+    if let Some(fields) = object.as_object_mut() {
+        fields.remove("status");
+    }
+    if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
+        SERVERS_OWN.iter().for_each(|field| drop(metadata.remove(*field)));
     }
     settle_secret(&mut object);
     object

@@ -54,12 +54,54 @@ pub(super) enum Command {
     New(NewArgs),
     #[command(flatten)]
     Cluster(cluster::ClusterCommand),
+    /// Follow GitSources and keep the cluster to them
+    #[command(after_help = examples::RUN)]
+    Run(Box<RunArgs>),
     /// Print completions for a shell
     #[command(after_help = examples::COMPLETIONS)]
     Completions { shell: Shell },
     /// Fetch one repository, as standard input says
     #[command(hide = true)]
     FetchChild,
+}
+
+#[derive(Debug, Group)]
+pub(super) struct RunArgs {
+    #[command(flatten)]
+    pub(super) process: reeve_process::ProcessArgs,
+    #[command(flatten)]
+    pub(super) connection: cluster::ConnectionArgs,
+    /// Follow only the GitSources and Runtimes of this namespace
+    #[arg(long, value_name = "NAMESPACE")]
+    pub(super) watch_namespace: Option<String>,
+    /// Where repositories are mirrored
+    #[arg(long, value_name = "PATH", env = "REEVE_DATA", default_value = "/var/lib/reeve")]
+    pub(super) data_folder: PathBuf,
+    /// Where `POST /hooks/<id>` is served, for Git servers that tell of pushes
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) webhook_address: Option<std::net::SocketAddr>,
+    /// How many writes may be under way at once, of all runtimes together
+    #[arg(long, value_name = "NUMBER", default_value = "32", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(super) concurrency: u16,
+    /// Account as which components are applied whose target is the control plane
+    #[arg(long, value_name = "NAMESPACE/NAME", default_value = "reeve-system/reeve-control-plane", value_parser = account)]
+    pub(super) control_plane_account: (String, String),
+    /// Kinds that such components may have, as `GROUP/Kind`; may be given several times
+    #[arg(long = "control-plane-kind", value_name = "GROUP/KIND")]
+    pub(super) control_plane_kinds: Vec<String>,
+    /// Namespace of the leader lease; that of the pod or the context if not given
+    #[arg(long, value_name = "NAMESPACE")]
+    pub(super) lease_namespace: Option<String>,
+    /// Lead without a lease: only where nobody else runs
+    #[arg(long)]
+    pub(super) no_lease: bool,
+}
+
+/// Reads `reeve-system/reeve-applier`.
+fn account(text: &str) -> Result<(String, String), String> {
+    let pair = text.split_once('/').filter(|(namespace, name)| !namespace.is_empty() && !name.is_empty());
+    let (namespace, name) = pair.ok_or("wanted a namespace and a name, such as reeve-system/reeve-applier")?;
+    Ok((namespace.to_owned(), name.to_owned()))
 }
 
 /// Which revision of which repository.

@@ -24,6 +24,7 @@ mod table;
 mod trace;
 mod tree;
 
+pub(super) use connection::configure;
 pub(super) use error::ClusterError;
 
 /// Runs a command on a thread of its own making; nothing goes on after it.

@@ -9,6 +9,9 @@ use super::Operation;
 /// The reason of a cause that names a field's owner.
 const CAUSE: &str = "FieldManagerConflict";
 
+/// A line of all conflicts of a large object would help nobody.
+const MOST_SHOWN: usize = 5;
+
 /// A field that somebody else owns with another value.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Conflict {
@@ -54,6 +57,17 @@ impl Conflicts {
 
     pub fn iter(&self) -> std::slice::Iter<'_, Conflict> {
         self.0.iter()
+    }
+}
+
+impl fmt::Display for Conflicts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all: Vec<String> = self.0.iter().take(MOST_SHOWN).map(ToString::to_string).collect();
+        f.write_str(&all.join(", "))?;
+        match self.0.len().saturating_sub(MOST_SHOWN) {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
     }
 }
 

@@ -69,3 +69,9 @@ Examples:
   reeve completions bash > /etc/bash_completion.d/reeve
   reeve completions zsh > \"${fpath[1]}/_reeve\"
   reeve completions fish > ~/.config/fish/completions/reeve.fish";
+
+pub(super) const RUN: &str = "\
+Examples:
+  reeve run                                                  in a pod, as `reeve install` sets it up
+  reeve run --no-lease --data-folder /tmp/reeve              on a laptop, against the current context
+  reeve run --watch-namespace team-a --concurrency 64        one namespace only, more at once";

@@ -155,7 +155,7 @@ async fn missing_kind<T>(answer: impl Future<Output = Result<T, kube::Error>>) -
     }
 }
 
-async fn configure(args: &ConnectionArgs) -> Result<Config, ClusterError> {
+pub(in crate::cli) async fn configure(args: &ConnectionArgs) -> Result<Config, ClusterError> {
     let options = KubeConfigOptions { context: args.context.clone(), ..KubeConfigOptions::default() };
     let read = match &args.kubeconfig {
         Some(file) => Kubeconfig::read_from(file),

@@ -1,0 +1,124 @@
+//! `reeve run`: the controller, for as long as it leads.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use kube::{Client, Config};
+use reeve_process::lease::LeaseConfig;
+use reeve_process::{Gate, Process, Term};
+use reeve_reconciler::clock::Clock;
+use reeve_reconciler::cluster::{Account, Cluster};
+use reeve_reconciler::controller::{Controller, Registry};
+use reeve_reconciler::git::{Hooks, Mirrors, Receiver};
+use reeve_reconciler::live::Hub;
+use reeve_reconciler::news::Telling;
+use reeve_reconciler::runtime::{ControlPlaneRules, Setup};
+use reeve_reconciler::source::SourceSetup;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tracing::info;
+
+use super::args::RunArgs;
+use super::cluster::configure;
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// Starts the process; returns when it ends.
+pub(super) fn run(args: RunArgs) -> ExitCode {
+    let process = args.process.clone();
+    reeve_process::run(&process, "reeve", |process| work(args, process))
+}
+
+async fn work(args: RunArgs, process: Process) -> Result<(), Failure> {
+    let ready = process.health.check("configuration");
+    let config = configure(&args.connection).await?;
+    let program = std::env::current_exe()?;
+    let with = Everything {
+        mirrors: Mirrors::new(args.data_folder.clone(), program),
+        hooks: Hooks::default(),
+        identity: reeve_process::lease::identity(),
+        stop: process.shutdown.draining_token(),
+        config,
+        args,
+    };
+    let gate = if with.args.no_lease {
+        Gate::always_open()
+    } else {
+        let namespace = with.args.lease_namespace.clone().unwrap_or_else(|| with.config.default_namespace.clone());
+        let mut lease = LeaseConfig::new(namespace, "reeve");
+        lease.identity.clone_from(&with.identity);
+        process.contend(Client::try_from(with.config.clone())?, lease)
+    };
+    if let Some(address) = with.args.webhook_address {
+        let receiver = Receiver::bind(address, with.hooks.clone()).await?;
+        info!(address = %receiver.address().unwrap_or(address), "listening for webhooks");
+        let stop = with.stop.clone();
+        process.spawn("webhooks", async move {
+            tokio::select! { () = receiver.serve() => {}, () = stop.cancelled() => {} }
+        });
+    }
+    ready.pass();
+    with.lead(&gate).await
+}
+
+struct Everything {
+    args: RunArgs,
+    config: Config,
+    mirrors: Mirrors,
+    hooks: Hooks,
+    identity: String,
+    stop: CancellationToken,
+}
+
+impl Everything {
+    /// Term after term, until the process is asked to stop.
+    async fn lead(&self, gate: &Gate) -> Result<(), Failure> {
+        loop {
+            let term = tokio::select! {
+                () = self.stop.cancelled() => return Ok(()),
+                term = gate.leading() => term?,
+            };
+            info!(term = term.number(), "leading");
+            // Ends with the term; what was begun in it is dropped there and then.
+            let _ = term.run(self.reconcile(&term)).await;
+            if self.stop.is_cancelled() {
+                return Ok(());
+            }
+            info!(term = term.number(), "no longer leading");
+        }
+    }
+
+    async fn reconcile(&self, term: &Term) -> Result<(), Failure> {
+        let clock = Clock::system();
+        let cluster = Cluster::new(term.clone(), self.config.clone())?;
+        let own = cluster.own()?;
+        let (telling, _news) = Telling::channel();
+        let registry = Registry::default();
+        let setup = Setup {
+            hub: Hub::new(cluster.clone(), clock.clone()),
+            cluster,
+            clock,
+            writes: Arc::new(Semaphore::new(self.args.concurrency.into())),
+            control_plane: Arc::new(self.control_plane()),
+            identity: self.identity.clone(),
+            telling,
+            stop: self.stop.clone(),
+        };
+        let setup = SourceSetup {
+            setup,
+            mirrors: self.mirrors.clone(),
+            hooks: self.hooks.clone(),
+            runtimes: Arc::new(registry.clone()),
+        };
+        Controller::new(setup, registry, self.args.watch_namespace.clone()).run(own).await;
+        Ok(())
+    }
+
+    fn control_plane(&self) -> ControlPlaneRules {
+        let (namespace, name) = &self.args.control_plane_account;
+        ControlPlaneRules {
+            account: Account::Service { namespace: namespace.as_str().into(), name: name.as_str().into() },
+            kinds: self.args.control_plane_kinds.clone(),
+        }
+    }
+}

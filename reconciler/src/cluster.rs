@@ -1,0 +1,108 @@
+//! The API server as the reconciler sees it: clients by account, kinds by discovery, and writes of single objects.
+//!
+//! Thin: what is to be written was decided in `plan`. All clients are behind the gate of one term, so that nothing is
+//! sent once another process may lead.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use kube::{Client, Config};
+use reeve_process::Term;
+use reeve_process::gate::GatedClientError;
+
+mod apply;
+mod breaker;
+mod kinds;
+mod remove;
+
+pub(crate) use apply::managed_fields;
+pub use apply::{Applied, Applier, ApplyError};
+pub use breaker::Breaker;
+pub use kinds::{Kind, Kinds, KindsError};
+pub use remove::Gone;
+
+/// As whom objects are read and written.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Account {
+    /// Reeve itself: its own kinds and nothing else.
+    Own,
+    /// A ServiceAccount, by impersonation.
+    Service {
+        /// Its namespace.
+        namespace: Arc<str>,
+        /// Its name.
+        name: Arc<str>,
+    },
+}
+
+impl fmt::Display for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Own => f.write_str("reeve itself"),
+            Self::Service { namespace, name } => write!(f, "ServiceAccount {namespace}/{name}"),
+        }
+    }
+}
+
+/// One cluster during one term.
+#[derive(Clone)]
+pub struct Cluster(Arc<Inner>);
+
+struct Inner {
+    term: Term,
+    config: Config,
+    clients: Mutex<HashMap<Account, Client>>,
+    kinds: Kinds,
+    breaker: Breaker,
+}
+
+impl fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Cluster").field(&self.0.config.cluster_url).finish()
+    }
+}
+
+impl Cluster {
+    /// The cluster that this configuration reaches, for as long as the term lasts.
+    pub fn new(term: Term, config: Config) -> Result<Self, GatedClientError> {
+        let own = term.client(&config)?;
+        let clients = Mutex::new(HashMap::from([(Account::Own, own.clone())]));
+        Ok(Self(Arc::new(Inner { term, config, clients, kinds: Kinds::new(own), breaker: Breaker::default() })))
+    }
+
+    /// A client of Reeve itself.
+    pub fn own(&self) -> Result<Client, GatedClientError> {
+        self.client(&Account::Own)
+    }
+
+    /// A client of an account; one for all who ask.
+    pub fn client(&self, account: &Account) -> Result<Client, GatedClientError> {
+        let mut clients = self.0.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = clients.get(account) {
+            return Ok(client.clone());
+        }
+        let mut config = self.0.config.clone();
+        if let Account::Service { namespace, name } = account {
+            config.auth_info.impersonate = Some(format!("system:serviceaccount:{namespace}:{name}"));
+        }
+        let client = self.0.term.client(&config)?;
+        clients.insert(account.clone(), client.clone());
+        Ok(client)
+    }
+
+    /// What the API server serves.
+    pub fn kinds(&self) -> &Kinds {
+        &self.0.kinds
+    }
+
+    /// Whether the API server can be reached.
+    pub fn breaker(&self) -> &Breaker {
+        &self.0.breaker
+    }
+
+    /// The term during which this cluster may be written to.
+    pub fn term(&self) -> &Term {
+        &self.0.term
+    }
+}

@@ -1,0 +1,421 @@
+//! Writes one object by server-side apply, with all that may stand in the way.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::header::{ACCEPT, CONTENT_TYPE};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta};
+use kube::api::DynamicObject;
+use kube::{Api, Client, Resource as _};
+use reeve_crds::runtime::policy::{Adoption, Recreate};
+use reeve_process::gate::GatedClientError;
+use reeve_renderer::object::ObjectKey;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Account, Cluster, Gone, Kind, KindsError};
+use crate::FIELD_MANAGER;
+use crate::clock::Clock;
+use crate::desired::{DesiredObject, is_precious};
+use crate::fields::{self, Conflicts};
+use crate::live::{Hub, Live};
+use crate::payload;
+use crate::refusal::{Reason, Refusal};
+
+/// Whether the answer is the whole object or its metadata.
+const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+/// Kubernetes takes JSON for the YAML that the name promises.
+const APPLY: &str = "application/apply-patch+yaml";
+const JSON_PATCH: &str = "application/json-patch+json";
+
+/// An object could not be applied.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// No client can be made for its account.
+    #[error("cannot act as {account}")]
+    Client {
+        /// As whom.
+        account: Account,
+        /// Why.
+        #[source]
+        cause: GatedClientError,
+    },
+    /// Its kind cannot be used.
+    #[error("cannot apply {object}")]
+    Kind {
+        /// The object.
+        object: ObjectKey,
+        /// Why.
+        #[source]
+        cause: KindsError,
+    },
+    /// Its kind lives in no namespace, or its key says so and it does.
+    #[error("{object}: the kind lives in {wanted}; write metadata.namespace accordingly, or put the CRD into the fleet")]
+    WrongScope {
+        /// The object.
+        object: ObjectKey,
+        /// Where its kind lives.
+        wanted: &'static str,
+    },
+    /// The API server refused, or could not be asked.
+    #[error("{object}: {}", refusal.message)]
+    Refused {
+        /// The object.
+        object: ObjectKey,
+        /// What it said.
+        refusal: Refusal,
+    },
+    /// Another applier has fields that we want.
+    #[error("{object}: {conflict}; set spec.adoption: Always on the runtime to take them over, or remove them from one of the two")]
+    Conflict {
+        /// The object.
+        object: ObjectKey,
+        /// Who has what.
+        conflict: Conflicts,
+    },
+    /// It is there and the policy forbids to take it over.
+    #[error("{object} exists already and was not made by Reeve; set spec.adoption: Unowned on the runtime to take it over, or delete it")]
+    Exists {
+        /// The object.
+        object: ObjectKey,
+    },
+    /// A field cannot change, and the policy forbids to make the object anew.
+    #[error("{object}: {message}; {advice}")]
+    Immutable {
+        /// The object.
+        object: ObjectKey,
+        /// What the server said.
+        message: String,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// It did not go away in time.
+    #[error("{object} is still there, held by {holders}")]
+    Stuck {
+        /// The object.
+        object: ObjectKey,
+        /// What holds it.
+        holders: String,
+    },
+}
+
+impl ApplyError {
+    /// The object that it is about.
+    pub fn object(&self) -> Option<&ObjectKey> {
+        match self {
+            Self::Client { .. } => None,
+            Self::Kind { object, .. }
+            | Self::WrongScope { object, .. }
+            | Self::Refused { object, .. }
+            | Self::Conflict { object, .. }
+            | Self::Exists { object }
+            | Self::Immutable { object, .. }
+            | Self::Stuck { object, .. } => Some(object),
+        }
+    }
+
+    /// Why, in one word.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Client { .. } => "Unreachable",
+            Self::Kind { cause: KindsError::Missing { .. }, .. } => "MissingKind",
+            Self::Kind { cause: KindsError::Ask { cause, .. }, .. } => Refusal::of(cause).reason.as_str(),
+            Self::WrongScope { .. } => "Invalid",
+            Self::Refused { refusal, .. } => refusal.reason.as_str(),
+            Self::Conflict { .. } | Self::Exists { .. } => "Conflict",
+            Self::Immutable { .. } => "Immutable",
+            Self::Stuck { .. } => "TimedOut",
+        }
+    }
+
+    /// Whether it may go away by itself.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Client { .. } | Self::Stuck { .. } => true,
+            Self::Kind { cause: KindsError::Ask { cause, .. }, .. } => Refusal::of(cause).transient,
+            Self::Refused { refusal, .. } => refusal.transient,
+            Self::Kind { cause: KindsError::Missing { .. }, .. }
+            | Self::WrongScope { .. }
+            | Self::Conflict { .. }
+            | Self::Exists { .. }
+            | Self::Immutable { .. } => false,
+        }
+    }
+
+    /// How long the server asks to wait.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Refused { refusal, .. } => refusal.retry_after,
+            _ => None,
+        }
+    }
+}
+
+/// What became of a write.
+#[derive(Clone, Debug)]
+pub struct Applied {
+    /// The object as it is now.
+    pub live: Live,
+    /// Whether its version moved.
+    pub changed: bool,
+}
+
+/// Writes objects of one component.
+#[derive(Clone, Debug)]
+pub struct Applier {
+    /// The cluster.
+    pub cluster: Cluster,
+    /// What is known of its objects.
+    pub hub: Hub,
+    /// As whom.
+    pub account: Account,
+    /// What to do about objects that exist already.
+    pub adoption: Adoption,
+    /// What to do about fields that cannot change.
+    pub recreate: Recreate,
+    /// For pauses.
+    pub clock: Clock,
+}
+
+#[derive(Debug, Deserialize)]
+struct Answer {
+    metadata: ObjectMeta,
+}
+
+impl Applier {
+    /// Applies an object. `known` says that the inventory has its uid, so that it is ours.
+    pub async fn apply(&self, object: &DesiredObject, known: bool) -> Result<Applied, ApplyError> {
+        let kind = self.kind(object).await?;
+        let client = self.client()?;
+        let before = self.hub.get(&object.key);
+        if self.adoption == Adoption::Never && !known && before.is_none() {
+            self.refuse_if_there(&client, object, &kind).await?;
+        }
+        let body = self.body(&client, object, &kind, before.is_some()).await?;
+        let sent = match self.send(&client, object, &kind, &body, false).await {
+            Err(Sending::Conflict(conflict)) => {
+                if conflict.all_updates() || self.adoption == Adoption::Always {
+                    self.send(&client, object, &kind, &body, true).await
+                } else {
+                    return Err(ApplyError::Conflict { object: object.key.clone(), conflict });
+                }
+            }
+            other => other,
+        };
+        let value = match sent {
+            Err(Sending::Refused(refusal)) if refusal.reason == Reason::Immutable => {
+                self.recreate(&client, object, &kind, &body, refusal).await?
+            }
+            other => other.map_err(|sending| sending.about(object))?,
+        };
+        let value = self.take_over(&client, object, &kind, &body, value).await?;
+        let live = self.read(&kind, &value);
+        let changed = before.is_none_or(|before| before.resource_version != live.resource_version);
+        self.hub.written(object.key.clone(), live.clone());
+        Ok(Applied { live, changed })
+    }
+
+    /// The kind of an object, which must live where the object says it does.
+    pub async fn kind(&self, object: &DesiredObject) -> Result<Kind, ApplyError> {
+        let found = self.cluster.kinds().find(&object.api_version, &object.key.kind).await;
+        let kind = found.map_err(|cause| ApplyError::Kind { object: object.key.clone(), cause })?;
+        if kind.namespaced == object.key.namespace.is_some() {
+            return Ok(kind);
+        }
+        let wanted = if kind.namespaced { "a namespace" } else { "no namespace" };
+        Err(ApplyError::WrongScope { object: object.key.clone(), wanted })
+    }
+
+    pub(super) fn client(&self) -> Result<Client, ApplyError> {
+        self.cluster
+            .client(&self.account)
+            .map_err(|cause| ApplyError::Client { account: self.account.clone(), cause })
+    }
+
+    /// The object as it is, whole; `None` if it is not there.
+    pub async fn get(&self, key: &ObjectKey, kind: &Kind) -> Result<Option<Value>, ApplyError> {
+        let api = api(self.client()?, kind, key);
+        let got = self.answered(api.get_opt(&key.name).await);
+        let got = got.map_err(|refusal| ApplyError::Refused { object: key.clone(), refusal })?;
+        Ok(got.and_then(|object| serde_json::to_value(object).ok()))
+    }
+
+    async fn refuse_if_there(&self, client: &Client, object: &DesiredObject, kind: &Kind) -> Result<(), ApplyError> {
+        let got = api(client.clone(), kind, &object.key).get_metadata_opt(&object.key.name).await;
+        match self.answered(got).map_err(|refusal| ApplyError::Refused { object: object.key.clone(), refusal })? {
+            None => Ok(()),
+            Some(_) => Err(ApplyError::Exists { object: object.key.clone() }),
+        }
+    }
+
+    /// What is sent: the payload, less what others may change.
+    async fn body(
+        &self,
+        client: &Client,
+        object: &DesiredObject,
+        kind: &Kind,
+        is_there: bool,
+    ) -> Result<Arc<[u8]>, ApplyError> {
+        if object.ignored.is_empty() {
+            return Ok(object.payload.clone());
+        }
+        let live = if is_there {
+            let got = api(client.clone(), kind, &object.key).get_opt(&object.key.name).await;
+            let got = self.answered(got);
+            let got = got.map_err(|refusal| ApplyError::Refused { object: object.key.clone(), refusal })?;
+            got.and_then(|live| serde_json::to_value(live).ok())
+        } else {
+            None
+        };
+        let body = payload::without(&object.value(), live.as_ref(), &object.ignored);
+        Ok(serde_json::to_vec(&body).unwrap_or_default().into())
+    }
+
+    async fn send(
+        &self,
+        client: &Client,
+        object: &DesiredObject,
+        kind: &Kind,
+        body: &[u8],
+        force: bool,
+    ) -> Result<Value, Sending> {
+        let path = DynamicObject::url_path(&kind.resource, object.key.namespace.as_deref());
+        let uri = format!("{path}/{}?fieldManager={FIELD_MANAGER}&force={force}", object.key.name);
+        let accept = if self.wants_whole(kind) { "application/json" } else { METADATA_ONLY };
+        let request = http::Request::patch(uri).header(CONTENT_TYPE, APPLY).header(ACCEPT, accept).body(body.to_vec());
+        let request = request.map_err(|error| Sending::Refused(Refusal::of(&kube::Error::HttpError(error))))?;
+        match client.request::<Value>(request).await {
+            Ok(value) => {
+                self.cluster.breaker().answered();
+                Ok(value)
+            }
+            Err(error) => match conflicts(&error) {
+                Some(conflict) if !force => Err(Sending::Conflict(conflict)),
+                _ => {
+                    let refused = self.answered::<()>(Err(error)).err();
+                    refused.map_or_else(|| Ok(Value::Null), |refusal| Err(Sending::Refused(refusal)))
+                }
+            },
+        }
+    }
+
+    fn wants_whole(&self, kind: &Kind) -> bool {
+        crate::health::needs_whole(&kind.resource.group, &kind.resource.kind)
+    }
+
+    /// Tells the breaker how it went.
+    pub(super) fn answered<T>(&self, result: Result<T, kube::Error>) -> Result<T, Refusal> {
+        let refusal = match result {
+            Ok(value) => {
+                self.cluster.breaker().answered();
+                return Ok(value);
+            }
+            Err(error) => Refusal::of(&error),
+        };
+        if refusal.server_down {
+            self.cluster.breaker().failed(self.clock.now());
+        } else {
+            self.cluster.breaker().answered();
+        }
+        Err(refusal)
+    }
+
+    /// Deletes what cannot be changed and makes it anew, if that is allowed.
+    async fn recreate(
+        &self,
+        client: &Client,
+        object: &DesiredObject,
+        kind: &Kind,
+        body: &[u8],
+        refusal: Refusal,
+    ) -> Result<Value, ApplyError> {
+        let precious = is_precious(&object.key.group, &object.key.kind);
+        let advice = match (precious, self.recreate) {
+            (false, Recreate::OnImmutable) => None,
+            (true, _) => Some("objects of this kind are never deleted for it: change it back, or replace it by hand"),
+            (false, Recreate::Never) => {
+                Some("change it back, or set spec.recreate: OnImmutable on the runtime to delete it and make it anew")
+            }
+        };
+        if let Some(advice) = advice {
+            let object = object.key.clone();
+            return Err(ApplyError::Immutable { object, message: refusal.message, advice });
+        }
+        match self.delete(&object.key, kind, None).await? {
+            Gone::Yes => {}
+            Gone::Deleting => self.until_gone(&object.key, kind, RECREATE_WITHIN).await?,
+        }
+        self.send(client, object, kind, body, false).await.map_err(|sending| sending.about(object))
+    }
+
+    /// Makes the fields of `kubectl apply` ours, so that what leaves Git leaves the object.
+    async fn take_over(
+        &self,
+        client: &Client,
+        object: &DesiredObject,
+        kind: &Kind,
+        body: &[u8],
+        value: Value,
+    ) -> Result<Value, ApplyError> {
+        let Some(takeover) = fields::takeover(&managed_fields(&value)) else { return Ok(value) };
+        let version = value.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
+        let patch = serde_json::to_vec(&takeover.patch(version)).unwrap_or_default();
+        let path = DynamicObject::url_path(&kind.resource, object.key.namespace.as_deref());
+        let uri = format!("{path}/{}?fieldManager={FIELD_MANAGER}", object.key.name);
+        let request = http::Request::patch(uri).header(CONTENT_TYPE, JSON_PATCH).header(ACCEPT, METADATA_ONLY).body(patch);
+        let taken = match request {
+            Ok(request) => client.request::<Value>(request).await,
+            Err(error) => Err(kube::Error::HttpError(error)),
+        };
+        self.answered(taken).map_err(|refusal| ApplyError::Refused { object: object.key.clone(), refusal })?;
+        self.send(client, object, kind, body, true).await.map_err(|sending| sending.about(object))
+    }
+
+    fn read(&self, kind: &Kind, value: &Value) -> Live {
+        let metadata: ObjectMeta = serde_json::from_value::<Answer>(value.clone()).map(|answer| answer.metadata).unwrap_or_default();
+        let health = self.wants_whole(kind).then(|| self.hub.assess(value));
+        Live::of(&metadata, health)
+    }
+}
+
+/// How long the old object may take to go before the new one is made.
+const RECREATE_WITHIN: Duration = Duration::from_secs(60);
+
+/// Why a request failed.
+enum Sending {
+    Conflict(Conflicts),
+    Refused(Refusal),
+}
+
+impl Sending {
+    fn about(self, object: &DesiredObject) -> ApplyError {
+        let object = object.key.clone();
+        match self {
+            Self::Conflict(conflict) => ApplyError::Conflict { object, conflict },
+            Self::Refused(refusal) => ApplyError::Refused { object, refusal },
+        }
+    }
+}
+
+fn conflicts(error: &kube::Error) -> Option<Conflicts> {
+    match error {
+        kube::Error::Api(status) => Conflicts::of(status),
+        _ => None,
+    }
+}
+
+/// Who owns what of an object.
+pub(crate) fn managed_fields(value: &Value) -> Vec<ManagedFieldsEntry> {
+    value
+        .pointer("/metadata/managedFields")
+        .and_then(|fields| serde_json::from_value(fields.clone()).ok())
+        .unwrap_or_default()
+}
+
+/// How to reach the objects of a kind.
+pub(super) fn api(client: Client, kind: &Kind, key: &ObjectKey) -> Api<DynamicObject> {
+    match &key.namespace {
+        Some(namespace) => Api::namespaced_with(client, namespace, &kind.resource),
+        None => Api::all_with(client, &kind.resource),
+    }
+}

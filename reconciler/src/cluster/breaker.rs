@@ -1,0 +1,100 @@
+//! Keeps everybody from hammering an API server that is not there.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::clock::{Clock, after};
+
+/// Failures in a row, by whomever, until the breaker opens.
+const PATIENCE: u32 = 5;
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// Closed while the server answers. Once open, one try is let through after each pause; its success closes it again.
+#[derive(Clone, Debug, Default)]
+pub struct Breaker(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    failures: u32,
+    pauses: u32,
+    /// Nobody may pass before.
+    until: Option<Timestamp>,
+}
+
+impl Breaker {
+    /// Resolves when a request may be tried.
+    pub async fn pass(&self, clock: &Clock) {
+        while let Some(until) = self.try_pass(clock.now()) {
+            clock.sleep_until(until).await;
+        }
+    }
+
+    /// `None` if a request may be tried now, else when to ask again.
+    fn try_pass(&self, now: Timestamp) -> Option<Timestamp> {
+        let mut state = self.lock();
+        let until = state.until?;
+        if now < until {
+            return Some(until);
+        }
+        // The one that passes is the probe; the others wait for what it finds.
+        state.until = Some(after(now, state.pause()));
+        None
+    }
+
+    /// The server answered, be it with a refusal.
+    pub fn answered(&self) {
+        *self.lock() = State::default();
+    }
+
+    /// The server did not answer.
+    pub fn failed(&self, now: Timestamp) {
+        let mut state = self.lock();
+        state.failures += 1;
+        if state.failures >= PATIENCE {
+            state.until = Some(after(now, state.pause()));
+            state.pauses += 1;
+        }
+    }
+
+    /// Whether requests are held back.
+    pub fn is_open(&self) -> bool {
+        self.lock().until.is_some()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn pause(&self) -> Duration {
+        FIRST_PAUSE.saturating_mul(1 << self.pauses.min(16)).min(LONGEST_PAUSE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_five_failures_in_a_row_one_probe_at_a_time_passes() {
+        let breaker = Breaker::default();
+        let start = Timestamp::UNIX_EPOCH;
+        for _ in 0..4 {
+            breaker.failed(start);
+        }
+        assert_eq!(breaker.try_pass(start), None);
+        breaker.failed(start);
+        let reopen = breaker.try_pass(start).expect("open");
+        assert_eq!(breaker.try_pass(reopen), None, "the probe");
+        assert!(breaker.try_pass(reopen).is_some(), "everybody else");
+        breaker.failed(reopen);
+        let later = breaker.try_pass(reopen).expect("still open");
+        assert!(later.duration_since(reopen) > reopen.duration_since(start), "pauses grow");
+        breaker.answered();
+        assert_eq!(breaker.try_pass(reopen), None);
+    }
+}

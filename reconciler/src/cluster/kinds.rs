@@ -1,0 +1,110 @@
+//! Which kinds the API server serves: asked once per group and version, and again when something is missing.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use kube::Client;
+use kube::core::ApiResource;
+
+/// A kind that is served.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Kind {
+    /// How to ask for it.
+    pub resource: ApiResource,
+    /// Whether its objects live in namespaces.
+    pub namespaced: bool,
+}
+
+/// A kind cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum KindsError {
+    /// It is not served.
+    #[error("{api_version} {kind} is not served by the cluster: install what defines it, or make the component that does a dependency")]
+    Missing {
+        /// Group and version.
+        api_version: String,
+        /// The kind.
+        kind: String,
+    },
+    /// The API server could not be asked.
+    #[error("cannot ask which kinds {api_version} has")]
+    Ask {
+        /// Group and version.
+        api_version: String,
+        /// Why.
+        #[source]
+        cause: Box<kube::Error>,
+    },
+}
+
+type Served = Arc<HashMap<String, Kind>>;
+
+/// What the API server serves, as far as anybody asked.
+#[derive(Clone)]
+pub struct Kinds {
+    client: Client,
+    known: Arc<Mutex<HashMap<String, Served>>>,
+}
+
+impl std::fmt::Debug for Kinds {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Kinds").finish_non_exhaustive()
+    }
+}
+
+impl Kinds {
+    pub(super) fn new(client: Client) -> Self {
+        Self { client, known: Arc::default() }
+    }
+
+    /// A kind that was found before.
+    pub fn known(&self, api_version: &str, kind: &str) -> Option<Kind> {
+        self.lock().get(api_version).and_then(|served| served.get(kind)).cloned()
+    }
+
+    /// A kind; the API server is asked if it was not found before.
+    pub async fn find(&self, api_version: &str, kind: &str) -> Result<Kind, KindsError> {
+        if let Some(known) = self.known(api_version, kind) {
+            return Ok(known);
+        }
+        let missing = || KindsError::Missing { api_version: api_version.to_owned(), kind: kind.to_owned() };
+        let served = match self.ask(api_version).await {
+            Ok(served) => served,
+            Err(kube::Error::Api(status)) if status.code == 404 => return Err(missing()),
+            Err(cause) => {
+                return Err(KindsError::Ask { api_version: api_version.to_owned(), cause: Box::new(cause) });
+            }
+        };
+        let found = served.get(kind).cloned();
+        self.lock().insert(api_version.to_owned(), Arc::new(served));
+        found.ok_or_else(missing)
+    }
+
+    /// Forgets a kind that turned out not to be served any more.
+    pub fn forget(&self, api_version: &str) {
+        self.lock().remove(api_version);
+    }
+
+    async fn ask(&self, api_version: &str) -> Result<HashMap<String, Kind>, kube::Error> {
+        let list = match api_version.contains('/') {
+            true => self.client.list_api_group_resources(api_version).await?,
+            false => self.client.list_core_api_resources(api_version).await?,
+        };
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let kinds = list.resources.into_iter().filter(|resource| !resource.name.contains('/')).map(|found| {
+            let resource = ApiResource {
+                group: group.to_owned(),
+                version: version.to_owned(),
+                api_version: api_version.to_owned(),
+                kind: found.kind.clone(),
+                plural: found.name,
+            };
+            (found.kind, Kind { resource, namespaced: found.namespaced })
+        });
+        Ok(kinds.collect())
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Served>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,89 @@
+//! Deletes one object, and only the one that was meant.
+
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use kube::Api;
+use kube::api::{DeleteParams, DynamicObject, Preconditions, PropagationPolicy};
+use kube::core::PartialObjectMeta;
+use kube::runtime::watcher::{self, Event};
+use kube::runtime::WatchStreamExt as _;
+use reeve_renderer::object::ObjectKey;
+
+use super::apply::api;
+use super::{ApplyError, Applier, Kind};
+
+/// What became of an object that was deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gone {
+    /// It is not there.
+    Yes,
+    /// It waits for its finalizers.
+    Deleting,
+}
+
+impl Applier {
+    /// Deletes an object if it has this uid. One that is not there, or is another, counts as gone.
+    pub async fn delete(&self, key: &ObjectKey, kind: &Kind, uid: Option<&str>) -> Result<Gone, ApplyError> {
+        let api = api(self.client()?, kind, key);
+        let params = DeleteParams {
+            propagation_policy: Some(PropagationPolicy::Background),
+            preconditions: uid.map(|uid| Preconditions { uid: Some(uid.to_owned()), resource_version: None }),
+            ..DeleteParams::default()
+        };
+        match api.delete(&key.name, &params).await {
+            Ok(deleted) if deleted.as_ref().left().is_some_and(|object| object.metadata.deletion_timestamp.is_some()) => {
+                self.cluster.breaker().answered();
+                Ok(Gone::Deleting)
+            }
+            Ok(_) => {
+                self.cluster.breaker().answered();
+                self.hub.gone(key, uid);
+                Ok(Gone::Yes)
+            }
+            // 409: the precondition does not hold, so what is there is not what we made.
+            Err(kube::Error::Api(status)) if status.code == 404 || (status.code == 409 && uid.is_some()) => {
+                self.hub.gone(key, uid);
+                Ok(Gone::Yes)
+            }
+            Err(error) => {
+                let refusal = self.answered::<()>(Err(error)).err();
+                refusal.map_or(Ok(Gone::Yes), |refusal| Err(ApplyError::Refused { object: key.clone(), refusal }))
+            }
+        }
+    }
+
+    /// Resolves when an object is gone.
+    pub async fn until_gone(&self, key: &ObjectKey, kind: &Kind, within: Duration) -> Result<(), ApplyError> {
+        let api: Api<PartialObjectMeta<DynamicObject>> = match &key.namespace {
+            Some(namespace) => Api::namespaced_with(self.client()?, namespace, &kind.resource),
+            None => Api::all_with(self.client()?, &kind.resource),
+        };
+        let config = watcher::Config::default().fields(&format!("metadata.name={}", key.name));
+        let mut holders = String::new();
+        let gone = async {
+            let mut events = std::pin::pin!(kube::runtime::watcher(api, config).default_backoff());
+            let mut listed = false;
+            while let Some(event) = events.next().await {
+                match event {
+                    Ok(Event::Init) => listed = false,
+                    Ok(Event::InitApply(object) | Event::Apply(object)) => {
+                        listed = true;
+                        holders = object.metadata.finalizers.unwrap_or_default().join(", ");
+                    }
+                    Ok(Event::InitDone) if !listed => return,
+                    Ok(Event::Delete(_)) => return,
+                    Ok(Event::InitDone) | Err(_) => {}
+                }
+            }
+        };
+        tokio::select! {
+            () = gone => {}
+            () = self.clock.sleep(within) => {
+                return Err(ApplyError::Stuck { object: key.clone(), holders });
+            }
+        }
+        self.hub.gone(key, None);
+        Ok(())
+    }
+}

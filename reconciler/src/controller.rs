@@ -1,0 +1,261 @@
+//! Runs everything for one term of leadership: follows Reeve's own kinds and keeps a worker per source and runtime.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use kube::runtime::watcher::{self, Event};
+use kube::runtime::WatchStreamExt as _;
+use kube::{Api, Client, ResourceExt as _};
+use reeve_crds::runtime::target::TargetType;
+use reeve_crds::{GitSource, Runtime, RuntimeComponent, State};
+use tokio::sync::watch;
+use tokio::task::{AbortHandle, JoinSet};
+use tracing::{error, warn};
+
+use crate::runtime::{End, Handle, Rollup, Setup, Wish};
+use crate::source::{Runtimes, Source, SourceSetup};
+
+mod unsupported;
+
+type Id = (Arc<str>, Arc<str>);
+
+/// First pause before a worker that failed is started again.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// All runtimes that are known, and the way to their workers.
+#[derive(Clone, Debug, Default)]
+pub struct Registry(Arc<Mutex<HashMap<Id, Known>>>);
+
+#[derive(Debug, Default)]
+struct Known {
+    handle: Handle,
+    object: Option<Arc<Runtime>>,
+}
+
+impl Registry {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Id, Known>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Runtimes for Registry {
+    fn handle(&self, namespace: &str, name: &str) -> Handle {
+        self.lock().entry((namespace.into(), name.into())).or_default().handle.clone()
+    }
+
+    fn object(&self, namespace: &str, name: &str) -> Option<Arc<Runtime>> {
+        self.lock().get(&(namespace.into(), name.into()))?.object.clone()
+    }
+
+    fn of_source(&self, namespace: &str, source: &str) -> Vec<Arc<str>> {
+        let known = self.lock();
+        let of_source = known.iter().filter(|((of, _), known)| {
+            let runtime = known.object.as_ref();
+            **of == *namespace
+                && runtime.is_some_and(|runtime| runtime.spec.source_ref.as_ref().is_some_and(|from| from.name == source))
+        });
+        of_source.map(|((_, name), _)| name.clone()).collect()
+    }
+}
+
+/// Runs for one term.
+pub struct Controller {
+    setup: SourceSetup,
+    registry: Registry,
+    /// Only this namespace; all if there is none.
+    namespace: Option<String>,
+    workers: JoinSet<()>,
+    runtimes: HashMap<Id, AbortHandle>,
+    sources: HashMap<Id, (watch::Sender<Arc<GitSource>>, AbortHandle)>,
+    rollups: HashMap<Id, Rollup>,
+}
+
+impl std::fmt::Debug for Controller {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Controller").field("namespace", &self.namespace).finish_non_exhaustive()
+    }
+}
+
+impl Controller {
+    /// For one namespace, or for all of them. The setup's runtimes must be this registry.
+    pub fn new(setup: SourceSetup, registry: Registry, namespace: Option<String>) -> Self {
+        Self {
+            setup,
+            registry,
+            namespace,
+            workers: JoinSet::new(),
+            runtimes: HashMap::new(),
+            sources: HashMap::new(),
+            rollups: HashMap::new(),
+        }
+    }
+
+    /// Runs until the work is stopped; returns when everything that was under way has ended.
+    pub async fn run(mut self, client: Client) {
+        let stop = self.setup.setup.stop.clone();
+        let mut runtimes = watched::<Runtime>(&client, self.namespace.as_deref());
+        let mut components = watched::<RuntimeComponent>(&client, self.namespace.as_deref());
+        let mut sources = watched::<GitSource>(&client, self.namespace.as_deref());
+        let mut listed = false;
+        let mut early = Vec::new();
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => break,
+                Some(event) = runtimes.next() => match event {
+                    Ok(Event::Apply(object) | Event::InitApply(object)) => self.take_runtime(object),
+                    Ok(Event::Delete(object)) => self.drop_runtime(&object),
+                    Ok(Event::InitDone) => {
+                        // A source must know which runtimes there are before it says which are too many.
+                        listed = true;
+                        std::mem::take(&mut early).into_iter().for_each(|source| self.take_source(source));
+                    }
+                    Ok(Event::Init) => {}
+                    Err(error) => complain("Runtimes", &error),
+                },
+                Some(event) = components.next() => match event {
+                    Ok(Event::Apply(object) | Event::InitApply(object)) => self.take_component(&object),
+                    Ok(Event::Init | Event::InitDone | Event::Delete(_)) => {}
+                    Err(error) => complain("RuntimeComponents", &error),
+                },
+                Some(event) = sources.next() => match event {
+                    Ok(Event::Apply(object) | Event::InitApply(object)) if listed => self.take_source(object),
+                    Ok(Event::Apply(object) | Event::InitApply(object)) => early.push(object),
+                    Ok(Event::Delete(object)) => self.drop_source(&object),
+                    Ok(Event::Init | Event::InitDone) => {}
+                    Err(error) => complain("GitSources", &error),
+                },
+                Some(ended) = self.workers.join_next(), if !self.workers.is_empty() => {
+                    if let Err(failure) = ended && failure.is_panic() {
+                        error!("a worker panicked: {failure}");
+                    }
+                }
+            }
+        }
+        while self.workers.join_next().await.is_some() {}
+    }
+
+    fn rollup(&mut self, namespace: &Arc<str>, source: Option<&str>) -> Rollup {
+        source.map_or_else(Rollup::default, |source| {
+            self.rollups.entry((namespace.clone(), source.into())).or_default().clone()
+        })
+    }
+
+    fn take_runtime(&mut self, object: Runtime) {
+        let id: Id = (object.namespace().unwrap_or_default().into(), object.name_any().into());
+        let object = Arc::new(object);
+        let source = object.spec.source_ref.as_ref().map(|source| source.name.as_str());
+        let rollup = self.rollup(&id.0, source);
+        let handle = {
+            let mut known = self.registry.lock();
+            let known = known.entry(id.clone()).or_default();
+            known.object = Some(object.clone());
+            known.handle.clone()
+        };
+        handle.tell(|message| message.object = Some(object.clone()));
+        if object.spec.target.kind != TargetType::InCluster {
+            let setup = self.setup.setup.clone();
+            self.workers.spawn(async move { unsupported::tell(&setup, &object, &rollup).await });
+            return;
+        }
+        if self.runtimes.get(&id).is_none_or(AbortHandle::is_finished) {
+            let setup = self.setup.setup.clone();
+            let name = id.1.clone();
+            let worker = self.workers.spawn(async move { keep(handle, setup, rollup, name).await });
+            self.runtimes.insert(id, worker);
+        }
+    }
+
+    fn drop_runtime(&mut self, object: &Runtime) {
+        let id: Id = (object.namespace().unwrap_or_default().into(), object.name_any().into());
+        let source = object.spec.source_ref.as_ref().map(|source| source.name.as_str());
+        self.rollup(&id.0, source).remove(&id.1);
+        if let Some(worker) = self.runtimes.remove(&id) {
+            worker.abort();
+        }
+        let left = self.registry.lock().remove(&id);
+        // Deleted by hand although its file is there: the source makes it anew.
+        let source = source.and_then(|source| self.sources.get(&(id.0.clone(), source.into())));
+        if let (Some(_), Some((objects, _))) = (left, source) {
+            objects.send_modify(|_| {});
+        }
+    }
+
+    fn take_component(&self, object: &RuntimeComponent) {
+        let namespace = object.namespace().unwrap_or_default();
+        let component: Arc<str> = object.spec.component.as_str().into();
+        let wish = Wish::of(object);
+        let handle = self.registry.handle(&namespace, &object.spec.runtime);
+        handle.tell_if(|message| message.components.insert(component, wish.clone()) != Some(wish));
+    }
+
+    fn take_source(&mut self, object: GitSource) {
+        let id: Id = (object.namespace().unwrap_or_default().into(), object.name_any().into());
+        let object = Arc::new(object);
+        if let Some((objects, worker)) = self.sources.get(&id)
+            && !worker.is_finished()
+        {
+            // Our own status comes back as an event; it is no news.
+            objects.send_if_modified(|before| {
+                let is_news = before.spec != object.spec
+                    || before.metadata.annotations != object.metadata.annotations
+                    || before.metadata.deletion_timestamp != object.metadata.deletion_timestamp
+                    || before.metadata.finalizers != object.metadata.finalizers;
+                *before = object.clone();
+                is_news
+            });
+            return;
+        }
+        let (tx, rx) = watch::channel(object);
+        let rollup = self.rollup(&id.0, Some(&id.1));
+        let worker = self.workers.spawn(Source::new(self.setup.clone(), rx, rollup).run());
+        self.sources.insert(id, (tx, worker));
+    }
+
+    fn drop_source(&mut self, object: &GitSource) {
+        let id: Id = (object.namespace().unwrap_or_default().into(), object.name_any().into());
+        if let Some((_, worker)) = self.sources.remove(&id) {
+            worker.abort();
+        }
+        // Its runtimes stay as they are and belong to nobody.
+        for name in self.registry.of_source(&id.0, &id.1) {
+            self.registry.handle(&id.0, &name).tell(|message| message.source_suspended = true);
+        }
+    }
+}
+
+/// Keeps a worker working.
+async fn keep(handle: Handle, setup: Setup, rollup: Rollup, name: Arc<str>) {
+    let mut pause = FIRST_PAUSE;
+    loop {
+        match handle.work(setup.clone(), rollup.clone()).await {
+            Ok(End::Gone | End::Stopped) => return,
+            Err(trouble) => {
+                warn!(runtime = %name, reason = trouble.reason, "starts anew: {}", trouble.message);
+                rollup.set(&name, State::Error, trouble.message);
+            }
+        }
+        tokio::select! {
+            () = setup.stop.cancelled() => return,
+            () = setup.clock.sleep(pause) => {}
+        }
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+fn complain(what: &str, error: &watcher::Error) {
+    tracing::debug!("cannot follow {what}: {}", reeve_process::chain(error));
+}
+
+fn watched<K>(client: &Client, namespace: Option<&str>) -> futures::stream::BoxStream<'static, watcher::Result<Event<K>>>
+where
+    K: kube::Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope> + Clone + std::fmt::Debug + serde::de::DeserializeOwned + Send + 'static,
+{
+    let api: Api<K> = match namespace {
+        Some(namespace) => Api::namespaced(client.clone(), namespace),
+        None => Api::all(client.clone()),
+    };
+    kube::runtime::watcher(api, watcher::Config::default()).default_backoff().boxed()
+}

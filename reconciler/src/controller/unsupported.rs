@@ -1,0 +1,29 @@
+//! Runtimes that this process does not apply to: it says so instead of saying nothing.
+
+use kube::Api;
+use reeve_crds::condition::{kind, reason};
+use reeve_crds::{Runtime, State};
+
+use crate::runtime::{Rollup, Setup, as_json, patch_status, set_condition};
+
+/// Says on the Runtime that its target is not served from here.
+pub(super) async fn tell(setup: &Setup, runtime: &Runtime, rollup: &Rollup) {
+    let message = format!(
+        "a target of type {:?} is not served yet: only InCluster is; nothing is applied",
+        runtime.spec.target.kind
+    );
+    let name = runtime.metadata.name.clone().unwrap_or_default();
+    rollup.set(&name.as_str().into(), State::Warning, message.clone());
+    let before = runtime.status.clone().unwrap_or_default();
+    let mut status = before.clone();
+    let generation = runtime.metadata.generation;
+    status.state = Some(State::Warning);
+    status.observed_generation = generation;
+    let now = setup.clock.now();
+    set_condition(&mut status.conditions, kind::READY, false, reason::UNSUPPORTED, &message, generation, now);
+    let Ok(own) = setup.cluster.own() else { return };
+    let api: Api<Runtime> = Api::namespaced(own, runtime.metadata.namespace.as_deref().unwrap_or_default());
+    if let Err(refusal) = patch_status(&api, &name, &as_json(&before), &as_json(&status)).await {
+        tracing::debug!(runtime = %name, "cannot write the status: {}", refusal.message);
+    }
+}

@@ -1,0 +1,263 @@
+//! What Git wants of one runtime, in the form in which it is compared and sent.
+//!
+//! Made from a rendered bundle once per change. Objects are kept as the bytes that are sent, not as trees: most of the
+//! time nothing but their hashes is looked at.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use reeve_crds::ObjectRef;
+use reeve_crds::annotation::CONTENT;
+use reeve_crds::runtime_component::ComponentTarget;
+use reeve_renderer::bundle::{Bundle, BundleComponent, Object};
+use reeve_renderer::diagnostic::Diagnostic;
+use reeve_renderer::fleet;
+use reeve_renderer::object::{Hook, ObjectKey, Origin};
+use serde_json::Value;
+
+use crate::health::Expressions;
+use crate::ledger::object_ref;
+use crate::payload::{self, Options, Pointer};
+
+mod stage;
+
+pub use stage::{Stage, is_precious};
+
+/// A commit and what people call it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Revision {
+    /// As people say it, such as `main@4f1c2aa90b3d`.
+    pub shown: Arc<str>,
+    /// The full id.
+    pub commit: Arc<str>,
+}
+
+/// All that Git wants of one runtime.
+#[derive(Clone, Debug)]
+pub struct Desired {
+    /// Where it comes from.
+    pub revision: Revision,
+    /// Names all of it.
+    pub digest: Arc<str>,
+    /// Its components, each after those that it depends on.
+    pub components: Vec<Arc<DesiredComponent>>,
+}
+
+/// What Git wants of one component.
+#[derive(Clone, Debug)]
+pub struct DesiredComponent {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its chart.
+    pub chart: Arc<str>,
+    /// The chart's version.
+    pub version: Arc<str>,
+    /// The channel that gave the version.
+    pub channel: Option<Arc<str>>,
+    /// The namespace of objects that named none.
+    pub namespace: Arc<str>,
+    /// Where its objects go.
+    pub target: ComponentTarget,
+    /// Components that must be ready first.
+    pub depends_on: Vec<Arc<str>>,
+    /// The account that it is applied as, if not the runtime's.
+    pub service_account: Option<Arc<str>>,
+    /// How long it may take to become healthy, if not what the runtime says.
+    pub timeout: Option<Duration>,
+    /// File and line that put it into the runtime.
+    pub origin: String,
+    /// Names its objects.
+    pub digest: Arc<str>,
+    /// Its objects, in the order in which they are applied.
+    pub objects: Vec<DesiredObject>,
+    /// Jobs that run before and after, in the order of their weight.
+    pub jobs: Vec<DesiredJob>,
+    /// How the health of its own kinds is told.
+    pub health: Arc<[Expressions]>,
+}
+
+/// An object as it is sent.
+#[derive(Clone, Debug)]
+pub struct DesiredObject {
+    /// What it is called.
+    pub key: ObjectKey,
+    /// Group and version.
+    pub api_version: Arc<str>,
+    /// When it is applied.
+    pub stage: Stage,
+    /// Hash of its content, which is also in the payload.
+    pub content: Box<str>,
+    /// The JSON that is sent.
+    pub payload: Arc<[u8]>,
+    /// What its annotations ask for.
+    pub options: Options,
+    /// Fields that others may change.
+    pub ignored: Vec<Pointer>,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+/// A Job that belongs to a change.
+#[derive(Clone, Debug)]
+pub struct DesiredJob {
+    /// The Job.
+    pub object: DesiredObject,
+    /// When it runs.
+    pub hook: Hook,
+}
+
+impl Desired {
+    /// What a bundle asks for, or what is wrong with its annotations and expressions. Components that are as before are
+    /// taken from there.
+    pub fn new(bundle: &Bundle, revision: Revision, before: Option<&Self>) -> Result<Self, Vec<Diagnostic>> {
+        let all = bundle.components.iter().flat_map(|component| &component.objects);
+        let rules: Vec<Value> = all.filter(|object| &*object.key.kind == "ScalingRule").map(as_json).collect();
+        let delegated = payload::delegated(rules.iter());
+        let mut findings = Vec::new();
+        let components = bundle.components.iter().map(|component| {
+            let same = before.and_then(|before| before.component(&component.name)).filter(|before| before.is_of(component));
+            // What is delegated may change although the component does not.
+            match same.filter(|_| delegated.is_empty()) {
+                Some(same) => same.clone(),
+                None => Arc::new(DesiredComponent::new(component, &delegated, &mut findings)),
+            }
+        });
+        let components = components.collect();
+        if findings.is_empty() {
+            Ok(Self { revision, digest: bundle.digest.to_string().into(), components })
+        } else {
+            Err(findings)
+        }
+    }
+
+    /// A component by its name.
+    pub fn component(&self, name: &str) -> Option<&Arc<DesiredComponent>> {
+        self.components.iter().find(|component| &*component.name == name)
+    }
+}
+
+type Delegated = BTreeMap<ObjectRef, Vec<Pointer>>;
+
+impl DesiredComponent {
+    fn new(
+        component: &BundleComponent,
+        delegated: &Delegated,
+        findings: &mut Vec<Diagnostic>,
+    ) -> Self {
+        let digest = component.digest.to_string();
+        let mut objects = Vec::new();
+        let mut jobs = Vec::new();
+        for object in &component.objects {
+            // A Job runs once per digest of its component, so that is part of what it is.
+            let purpose = object.hook.as_ref().map(|_| digest.as_str());
+            match DesiredObject::new(object, delegated, purpose) {
+                Ok(desired) => match &object.hook {
+                    Some(hook) => jobs.push(DesiredJob { object: desired, hook: hook.clone() }),
+                    None => objects.push(desired),
+                },
+                Err(finding) => findings.push(finding),
+            }
+        }
+        objects.sort_by(|a, b| (a.stage, &a.key).cmp(&(b.stage, &b.key)));
+        jobs.sort_by(|a, b| (a.hook.weight, &a.object.key).cmp(&(b.hook.weight, &b.object.key)));
+        Self {
+            name: component.name.clone(),
+            chart: component.chart.clone(),
+            version: component.version.clone(),
+            channel: component.channel.clone(),
+            namespace: component.namespace.clone(),
+            target: match component.target {
+                fleet::ComponentTarget::Runtime => ComponentTarget::Runtime,
+                fleet::ComponentTarget::ControlPlane => ComponentTarget::ControlPlane,
+            },
+            depends_on: component.depends_on.clone(),
+            service_account: component.service_account.clone(),
+            timeout: timeout(component),
+            origin: origin(component),
+            digest: digest.into(),
+            objects,
+            jobs,
+            health: expressions(component, findings),
+        }
+    }
+
+    /// Whether it was made from a component like this.
+    fn is_of(&self, component: &BundleComponent) -> bool {
+        *self.digest == *component.digest.to_string()
+            && self.chart == component.chart
+            && self.version == component.version
+            && self.channel == component.channel
+            && self.namespace == component.namespace
+            && self.depends_on == component.depends_on
+            && self.service_account == component.service_account
+            && self.timeout == timeout(component)
+            && self.origin == origin(component)
+    }
+
+    /// An object by its key.
+    pub fn object(&self, key: &ObjectKey) -> Option<&DesiredObject> {
+        self.objects.iter().find(|object| object.key == *key)
+    }
+}
+
+fn timeout(component: &BundleComponent) -> Option<Duration> {
+    component.timeout.as_ref()?.parse::<reeve_crds::Duration>().ok().map(Into::into)
+}
+
+fn origin(component: &BundleComponent) -> String {
+    format!("{}:{}", component.origin.file, component.origin.line)
+}
+
+fn as_json(object: &Object) -> Value {
+    Value::from(&reeve_renderer::value::Value::Dict(object.value.clone()))
+}
+
+/// The health rules of a component's chart, parsed; a rule that is none is a finding.
+fn expressions(component: &BundleComponent, findings: &mut Vec<Diagnostic>) -> Arc<[Expressions]> {
+    let rules = component.health.iter().filter_map(|rule| {
+        let parsed = Expressions::parse(
+            &rule.api_version,
+            &rule.kind,
+            &rule.current,
+            rule.in_progress.as_deref(),
+            rule.failed.as_deref(),
+        );
+        parsed
+            .map_err(|error| {
+                let finding = Diagnostic::error("health-expression", reeve_process::chain(&error));
+                findings.push(finding.at(rule.place.clone()));
+            })
+            .ok()
+    });
+    rules.collect()
+}
+
+impl DesiredObject {
+    fn new(object: &Object, delegated: &Delegated, purpose: Option<&str>) -> Result<Self, Diagnostic> {
+        let value = as_json(object);
+        let options = payload::options(&value).map_err(|error| {
+            Diagnostic::error("annotation", format!("{}: {}", object.key, reeve_process::chain(&error)))
+                .at(object.origin.place())
+        })?;
+        let mut ignored = options.ignore.clone();
+        ignored.extend(delegated.get(&object_ref(&object.key)).into_iter().flatten().cloned());
+        let sent = purpose.map_or_else(|| payload::with_content(&value), |purpose| payload::with_content_for(&value, purpose));
+        let content = sent.pointer("/metadata/annotations").and_then(|annotations| annotations.get(CONTENT)?.as_str());
+        Ok(Self {
+            key: object.key.clone(),
+            api_version: object.api_version.clone(),
+            stage: Stage::of(&object.key.group, &object.key.kind),
+            content: content.unwrap_or_default().into(),
+            payload: serde_json::to_vec(&sent).unwrap_or_default().into(),
+            options,
+            ignored,
+            origin: object.origin.clone(),
+        })
+    }
+
+    /// The payload as a tree.
+    pub fn value(&self) -> Value {
+        serde_json::from_slice(&self.payload).unwrap_or_default()
+    }
+}

@@ -1,0 +1,244 @@
+//! Keeps a ledger stored: many changes, few writes.
+//!
+//! What must be written down before an object is created is waited for; whoever asks meanwhile shares the write. What
+//! only records an outcome is written when there is time. Pages are replaced with their resourceVersion, so a writer
+//! that was superseded is refused.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::api::{ListParams, ObjectMeta, PostParams};
+use kube::{Api, Client};
+use reeve_crds::{Inventory, InventorySpec};
+use reeve_renderer::bundle::RUNTIME_LABEL;
+use tokio::sync::{Notify, watch};
+
+use super::{Change, Entry, Ledger};
+use crate::FIELD_MANAGER;
+use crate::clock::Clock;
+use crate::refusal::Refusal;
+use reeve_renderer::object::ObjectKey;
+
+/// How long an outcome may wait to be written down.
+const LAZY: Duration = Duration::from_secs(5);
+
+/// The inventory could not be read or written.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum LedgerError {
+    /// It could not be read.
+    #[error("cannot read the inventory of {runtime}: {}", refusal.message)]
+    Read {
+        /// Whose.
+        runtime: Arc<str>,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// A page could not be written.
+    #[error("cannot write the inventory page {page}: {}", refusal.message)]
+    Write {
+        /// Which.
+        page: String,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// Someone else wrote it meanwhile.
+    #[error("the inventory page {page} was changed by someone else")]
+    Fenced {
+        /// Which.
+        page: String,
+    },
+}
+
+/// A ledger and its pages in the cluster. Clones are the same.
+#[derive(Clone, Debug)]
+pub struct Keeper(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    ledger: Mutex<Book>,
+    /// The number of the last change that is stored, or why storing failed.
+    stored: watch::Sender<Result<u64, LedgerError>>,
+    urgent: Notify,
+    lazy: Notify,
+}
+
+#[derive(Debug)]
+struct Book {
+    ledger: Ledger,
+    changes: u64,
+}
+
+impl Keeper {
+    /// Reads the pages of a runtime.
+    pub async fn load(client: &Client, namespace: &str, runtime: Arc<str>) -> Result<Self, LedgerError> {
+        let api: Api<Inventory> = Api::namespaced(client.clone(), namespace);
+        let listed = api.list(&ListParams::default().fields(&format!("spec.runtime={runtime}"))).await;
+        let pages = listed.map_err(|error| LedgerError::Read { runtime: runtime.clone(), refusal: Refusal::of(&error) })?;
+        let pages = pages.items.into_iter().map(|page| (page.spec, page.metadata.resource_version));
+        Ok(Self::new(Ledger::load(runtime, pages)))
+    }
+
+    fn new(ledger: Ledger) -> Self {
+        Self(Arc::new(Inner {
+            ledger: Mutex::new(Book { ledger, changes: 0 }),
+            stored: watch::Sender::new(Ok(0)),
+            urgent: Notify::new(),
+            lazy: Notify::new(),
+        }))
+    }
+
+    /// Looks something up.
+    pub fn read<T>(&self, look: impl FnOnce(&Ledger) -> T) -> T {
+        look(&self.book().ledger)
+    }
+
+    /// The entries of a component.
+    pub fn entries_of(&self, component: &str) -> Vec<(ObjectKey, Entry)> {
+        self.read(|ledger| {
+            let of = ledger.iter().filter(|(_, entry)| &*entry.component == component);
+            of.map(|(key, entry)| (key.clone(), entry.clone())).collect()
+        })
+    }
+
+    /// Takes changes in; they are stored within seconds.
+    pub fn note(&self, changes: impl IntoIterator<Item = Change>) {
+        if self.take(changes).is_some() {
+            self.0.lazy.notify_one();
+        }
+    }
+
+    /// Takes changes in and resolves when they are stored.
+    pub async fn store(&self, changes: impl IntoIterator<Item = Change>) -> Result<(), LedgerError> {
+        let Some(number) = self.take(changes) else { return Ok(()) };
+        self.wait_for(number).await
+    }
+
+    /// Resolves when everything that was taken in is stored.
+    pub async fn flush(&self) -> Result<(), LedgerError> {
+        let number = {
+            let book = self.book();
+            if book.ledger.dirty().is_empty() {
+                return Ok(());
+            }
+            book.changes
+        };
+        self.wait_for(number).await
+    }
+
+    async fn wait_for(&self, number: u64) -> Result<(), LedgerError> {
+        let mut stored = self.0.stored.subscribe();
+        // An older failure is no answer to this request.
+        self.0.stored.send_if_modified(|state| {
+            let failed = matches!(state, Err(LedgerError::Write { .. }));
+            if failed {
+                *state = Ok(0);
+            }
+            failed
+        });
+        self.0.urgent.notify_one();
+        let done = stored.wait_for(|state| state.as_ref().map_or(true, |done| *done >= number)).await;
+        done.map_or(Ok(()), |state| state.clone().map(drop))
+    }
+
+    fn take(&self, changes: impl IntoIterator<Item = Change>) -> Option<u64> {
+        let mut book = self.book();
+        let changed = changes.into_iter().fold(false, |changed, change| book.ledger.change(change) || changed);
+        changed.then(|| {
+            book.changes += 1;
+            book.changes
+        })
+    }
+
+    /// Stores what was taken in, until it is fenced or dropped.
+    pub async fn run(&self, pages: Pages, clock: &Clock) -> LedgerError {
+        loop {
+            tokio::select! {
+                () = self.0.urgent.notified() => {}
+                () = async {
+                    self.0.lazy.notified().await;
+                    clock.sleep(LAZY).await;
+                } => {}
+            }
+            // Whoever is about to ask as well gets into the same write.
+            tokio::task::yield_now().await;
+            match self.write(&pages).await {
+                Ok(number) => drop(self.0.stored.send_replace(Ok(number))),
+                Err(error) => {
+                    let _ = self.0.stored.send_replace(Err(error.clone()));
+                    if matches!(error, LedgerError::Fenced { .. }) {
+                        return error;
+                    }
+                    self.0.lazy.notify_one();
+                }
+            }
+        }
+    }
+
+    async fn write(&self, pages: &Pages) -> Result<u64, LedgerError> {
+        let (number, dirty) = {
+            let mut book = self.book();
+            let dirty: Vec<_> = book.ledger.dirty().into_iter().map(|at| (at, book.ledger.page(at))).collect();
+            dirty.iter().for_each(|(at, _)| book.ledger.writing(*at));
+            (book.changes, dirty)
+        };
+        let mut failure = None;
+        for (at, (name, spec, version)) in dirty {
+            if failure.is_some() {
+                self.book().ledger.unwritten(at);
+                continue;
+            }
+            match pages.write(&name, spec, version).await {
+                Ok(version) => self.book().ledger.written(at, version),
+                Err(error) => {
+                    self.book().ledger.unwritten(at);
+                    failure = Some(error);
+                }
+            }
+        }
+        failure.map_or(Ok(number), Err)
+    }
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.0.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where pages are stored.
+#[derive(Clone, Debug)]
+pub struct Pages {
+    /// The pages of all runtimes of a namespace.
+    pub api: Api<Inventory>,
+    /// The runtime.
+    pub runtime: Arc<str>,
+    /// The Runtime that the pages go with.
+    pub owner: OwnerReference,
+    /// Who writes.
+    pub writer: String,
+}
+
+impl Pages {
+    async fn write(&self, name: &str, mut spec: InventorySpec, version: Option<String>) -> Result<Option<String>, LedgerError> {
+        spec.writer = Some(self.writer.clone());
+        let mut page = Inventory::new(name, spec);
+        page.metadata = ObjectMeta {
+            name: Some(name.to_owned()),
+            labels: Some([(RUNTIME_LABEL.to_owned(), self.runtime.to_string())].into()),
+            owner_references: Some(vec![self.owner.clone()]),
+            resource_version: version.clone(),
+            ..ObjectMeta::default()
+        };
+        let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
+        let written = match version {
+            Some(_) => self.api.replace(name, &params, &page).await,
+            None => self.api.create(&params, &page).await,
+        };
+        match written {
+            Ok(stored) => Ok(stored.metadata.resource_version),
+            Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => {
+                Err(LedgerError::Fenced { page: name.to_owned() })
+            }
+            Err(error) => Err(LedgerError::Write { page: name.to_owned(), refusal: Refusal::of(&error) }),
+        }
+    }
+}

@@ -1,0 +1,70 @@
+use super::*;
+
+fn key(name: &str) -> ObjectKey {
+    ObjectKey { group: "".into(), kind: "ConfigMap".into(), namespace: Some("shop".into()), name: name.into() }
+}
+
+fn entry(component: &str) -> Entry {
+    Entry {
+        component: component.into(),
+        target: ComponentTarget::Runtime,
+        version: "v1".into(),
+        uid: None,
+        state: EntryState::Planned,
+        owned: None,
+    }
+}
+
+fn stored(ledger: &Ledger) -> Vec<(InventorySpec, Option<String>)> {
+    (0..ledger.pages.len()).map(|at| ledger.page(at)).map(|(_, spec, version)| (spec, version)).collect()
+}
+
+#[test]
+fn what_is_stored_is_what_is_loaded() {
+    let mut ledger = Ledger::load("eu".into(), []);
+    for name in ["b", "a"] {
+        assert!(ledger.change(Change::Put(key(name), entry("web"))));
+    }
+    let applied = Entry { uid: Some("1".into()), state: EntryState::Applied, owned: Some("h".into()), ..entry("web") };
+    ledger.change(Change::Put(key("a"), applied.clone()));
+    let again = Ledger::load("eu".into(), stored(&ledger));
+    assert_eq!(again.iter().collect::<Vec<_>>(), ledger.iter().collect::<Vec<_>>());
+    assert_eq!(again.get(&key("a")), Some(&applied));
+    assert!(again.dirty().is_empty());
+    let (name, spec, _) = ledger.page(0);
+    assert_eq!((name.as_str(), spec.counts.planned, spec.counts.applied), ("eu.0", 1, 1));
+}
+
+#[test]
+fn a_page_never_holds_more_than_etcd_takes_and_room_is_used_again() {
+    let mut ledger = Ledger::load("eu".into(), []);
+    for number in 0..ENTRIES_PER_PAGE + 1 {
+        ledger.change(Change::Put(key(&number.to_string()), entry("web")));
+    }
+    let sizes: Vec<usize> = stored(&ledger).iter().map(|(spec, _)| spec.entries.len()).collect();
+    assert_eq!(sizes, [ENTRIES_PER_PAGE, 1]);
+    ledger.change(Change::Drop(key("7")));
+    ledger.change(Change::Put(key("new"), entry("web")));
+    let sizes: Vec<usize> = stored(&ledger).iter().map(|(spec, _)| spec.entries.len()).collect();
+    assert_eq!(sizes, [ENTRIES_PER_PAGE, 1]);
+}
+
+#[test]
+fn a_change_that_changes_nothing_makes_no_page_dirty() {
+    let mut ledger = Ledger::load("eu".into(), []);
+    ledger.change(Change::Put(key("a"), entry("web")));
+    ledger.writing(0);
+    assert!(!ledger.change(Change::Put(key("a"), entry("web"))));
+    assert!(!ledger.change(Change::Drop(key("b"))));
+    assert!(ledger.dirty().is_empty());
+}
+
+#[test]
+fn objects_in_the_control_plane_have_pages_of_their_own() {
+    let mut ledger = Ledger::load("eu".into(), []);
+    ledger.change(Change::Put(key("a"), entry("web")));
+    let elsewhere = Entry { target: ComponentTarget::ControlPlane, ..entry("uptime") };
+    ledger.change(Change::Put(key("b"), elsewhere));
+    let names: Vec<String> = (0..2).map(|at| ledger.page(at).0).collect();
+    assert_eq!(names, ["eu.0", "eu.control-plane.0"]);
+}

@@ -1,0 +1,205 @@
+//! What the watches have seen, by object, and whom it concerns.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use reeve_renderer::object::ObjectKey;
+use tokio::sync::Notify;
+
+use super::Live;
+
+/// All objects of ours in one cluster. Clones are the same index.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Index(Arc<Mutex<Seen>>);
+
+#[derive(Debug, Default)]
+struct Seen {
+    objects: BTreeMap<ObjectKey, (Live, u64)>,
+    /// Counts what we put in ourselves after a write, which a listing begun earlier cannot know.
+    writes: u64,
+    readers: HashMap<Arc<str>, Vec<Dirty>>,
+}
+
+/// The objects of one runtime that changed since somebody looked. Bounded by the number of its objects.
+#[derive(Clone, Debug, Default)]
+pub struct Dirty(Arc<(Mutex<BTreeSet<ObjectKey>>, Notify)>);
+
+impl Dirty {
+    /// Resolves when something changed.
+    pub async fn changed(&self) {
+        self.0.1.notified().await;
+    }
+
+    /// What changed since the last time.
+    pub fn take(&self) -> BTreeSet<ObjectKey> {
+        std::mem::take(&mut *self.lock())
+    }
+
+    fn mark(&self, key: &ObjectKey) {
+        self.lock().insert(key.clone());
+        self.0.1.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<ObjectKey>> {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a listing saw, to tell what is gone.
+#[derive(Debug)]
+pub(super) struct Listing {
+    seen: HashSet<ObjectKey>,
+    began: u64,
+}
+
+impl Index {
+    pub(super) fn get(&self, key: &ObjectKey) -> Option<Live> {
+        self.lock().objects.get(key).map(|(live, _)| live.clone())
+    }
+
+    pub(super) fn subscribe(&self, runtime: Arc<str>) -> Dirty {
+        let dirty = Dirty::default();
+        let mut seen = self.lock();
+        let readers = seen.readers.entry(runtime).or_default();
+        readers.retain(|reader| Arc::strong_count(&reader.0) > 1);
+        readers.push(dirty.clone());
+        dirty
+    }
+
+    /// An object as a watch saw it. What is older than what is known is left out.
+    pub(super) fn seen(&self, key: ObjectKey, live: Live) {
+        let mut seen = self.lock();
+        let writes = seen.writes;
+        seen.put(key, live, writes);
+    }
+
+    /// An object as the answer to our own write shows it.
+    pub(super) fn written(&self, key: ObjectKey, live: Live) {
+        let mut seen = self.lock();
+        seen.writes += 1;
+        let writes = seen.writes;
+        seen.put(key, live, writes);
+    }
+
+    /// An object is gone; one of the same name that is newer stays.
+    pub(super) fn gone(&self, key: &ObjectKey, uid: Option<&str>) {
+        let mut seen = self.lock();
+        let is_it = seen.objects.get(key).is_some_and(|(live, _)| uid.is_none_or(|uid| *live.uid == *uid));
+        if is_it && let Some((live, _)) = seen.objects.remove(key) {
+            seen.tell(key, &[live.runtime.as_deref()]);
+        }
+    }
+
+    pub(super) fn begin_listing(&self) -> Listing {
+        Listing { seen: HashSet::new(), began: self.lock().writes }
+    }
+
+    /// Forgets what a listing of these objects did not show.
+    pub(super) fn end_listing(&self, listing: &Listing, is_listed: impl Fn(&ObjectKey) -> bool) {
+        let mut seen = self.lock();
+        let gone = seen.objects.iter().filter(|(key, (_, written))| {
+            *written <= listing.began && is_listed(key) && !listing.seen.contains(key)
+        });
+        let gone: Vec<ObjectKey> = gone.map(|(key, _)| key.clone()).collect();
+        for key in gone {
+            if let Some((live, _)) = seen.objects.remove(&key) {
+                seen.tell(&key, &[live.runtime.as_deref()]);
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Seen> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Listing {
+    pub(super) fn saw(&mut self, key: ObjectKey) {
+        self.seen.insert(key);
+    }
+}
+
+impl Seen {
+    fn put(&mut self, key: ObjectKey, live: Live, writes: u64) {
+        let before = self.objects.get(&key).map(|(before, _)| before.clone());
+        if before.as_ref().is_some_and(|before| before.resource_version > live.resource_version) {
+            return;
+        }
+        let same = before.as_ref().is_some_and(|before| {
+            Live { resource_version: 0, ..before.clone() } == Live { resource_version: 0, ..live.clone() }
+        });
+        if !same {
+            let runtimes = [before.as_ref().and_then(|before| before.runtime.as_deref()), live.runtime.as_deref()];
+            self.tell(&key, &runtimes);
+        }
+        self.objects.insert(key, (live, writes));
+    }
+
+    fn tell(&self, key: &ObjectKey, runtimes: &[Option<&str>]) {
+        for runtime in runtimes.iter().flatten() {
+            for reader in self.readers.get(*runtime).into_iter().flatten() {
+                reader.mark(key);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::payload::Prune;
+
+    fn key(name: &str) -> ObjectKey {
+        ObjectKey { group: "".into(), kind: "ConfigMap".into(), namespace: Some("shop".into()), name: name.into() }
+    }
+
+    fn live(version: u64, content: &str) -> Live {
+        Live {
+            uid: "1".into(),
+            resource_version: version,
+            content: Some(content.into()),
+            owned: None,
+            runtime: Some("eu".into()),
+            component: None,
+            deleting: None,
+            prune: Prune::Default,
+            health: None,
+        }
+    }
+
+    #[test]
+    fn a_watch_that_lags_behind_our_own_write_changes_nothing() {
+        let index = Index::default();
+        index.written(key("a"), live(7, "new"));
+        index.seen(key("a"), live(5, "old"));
+        assert_eq!(index.get(&key("a")), Some(live(7, "new")));
+    }
+
+    #[test]
+    fn a_listing_takes_away_what_it_does_not_show_but_not_what_was_written_since_it_began() {
+        let index = Index::default();
+        index.seen(key("gone"), live(1, "x"));
+        index.written(key("before"), live(2, "x"));
+        let mut listing = index.begin_listing();
+        index.written(key("since"), live(9, "x"));
+        listing.saw(key("before"));
+        index.end_listing(&listing, |_| true);
+        let left = ["gone", "before", "since"].map(|name| index.get(&key(name)).is_some());
+        assert_eq!(left, [false, true, true]);
+    }
+
+    #[test]
+    fn a_runtime_is_told_of_its_own_objects_and_only_when_they_matter() {
+        let index = Index::default();
+        let (ours, theirs) = (index.subscribe("eu".into()), index.subscribe("us".into()));
+        index.seen(key("a"), live(1, "x"));
+        assert_eq!(ours.take().len(), 1);
+        index.seen(key("a"), live(2, "x"));
+        assert!(ours.take().is_empty(), "nothing but the version changed");
+        index.gone(&key("a"), Some("2"));
+        assert!(ours.take().is_empty(), "another object went");
+        index.gone(&key("a"), Some("1"));
+        assert_eq!(ours.take().len(), 1);
+        assert!(theirs.take().is_empty());
+    }
+}

@@ -1,0 +1,143 @@
+//! Keeps one runtime to what Git wants of it.
+//!
+//! A worker per runtime holds what is wanted, what was applied and how each component is doing, and starts a task where
+//! something has to be written. Waiting (for health, for another component, for a retry) is a line in the worker's books,
+//! never a task or a slot.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use reeve_crds::RuntimeSpec;
+use reeve_crds::runtime::policy::DriftMode;
+use reeve_crds::runtime_component::ComponentTarget;
+use reeve_renderer::object::ObjectKey;
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use crate::clock::Clock;
+use crate::cluster::{Account, Applier, Cluster};
+use crate::desired::{DesiredComponent, DesiredObject};
+use crate::ledger::{Entry, Keeper};
+use crate::live::{Hub, Live, Scope};
+use crate::plan::{self, Rules, View};
+
+mod contest;
+mod jobs;
+mod record;
+mod reporter;
+mod status;
+mod trouble;
+mod work;
+mod worker;
+
+pub use reporter::{Outlet, component_name};
+pub(crate) use reporter::{as_json, patch_status};
+pub(crate) use status::{cut, set_condition, weight};
+pub use trouble::Trouble;
+pub use worker::{Assignment, End, FINALIZER, Handle, Message, Rollup, Setup, Wish};
+
+use contest::Contests;
+
+/// What all tasks of a runtime share. Made anew when the runtime's policy changes.
+#[derive(Clone, Debug)]
+struct Context {
+    runtime: Arc<str>,
+    spec: Arc<RuntimeSpec>,
+    cluster: Cluster,
+    hub: Hub,
+    keeper: Keeper,
+    clock: Clock,
+    budget: Budget,
+    control_plane: Arc<ControlPlaneRules>,
+    contests: Contests,
+}
+
+/// What components may do that have the control plane as their target.
+#[derive(Clone, Debug)]
+pub struct ControlPlaneRules {
+    /// As whom they are applied.
+    pub account: Account,
+    /// Which kinds they may have, as `group/Kind`; the core group is empty.
+    pub kinds: Vec<String>,
+}
+
+/// How many writes may be under way: of this runtime, and of all together. Whoever waits is served in order, and a
+/// runtime waits with no more than its own share, so that a large one cannot starve the others.
+#[derive(Clone, Debug)]
+struct Budget {
+    own: Arc<Semaphore>,
+    all: Arc<Semaphore>,
+}
+
+impl Budget {
+    async fn slot(&self) -> Option<(SemaphorePermit<'_>, SemaphorePermit<'_>)> {
+        // Closed when the work stops.
+        let own = self.own.acquire().await.ok()?;
+        Some((own, self.all.acquire().await.ok()?))
+    }
+}
+
+impl Context {
+    fn account(&self, component: &DesiredComponent) -> Account {
+        self.account_of(component.target, component.service_account.as_ref())
+    }
+
+    fn account_of(&self, target: ComponentTarget, named: Option<&Arc<str>>) -> Account {
+        match target {
+            ComponentTarget::ControlPlane => self.control_plane.account.clone(),
+            ComponentTarget::Runtime => {
+                let account = &self.spec.target.service_account;
+                Account::Service {
+                    namespace: account.namespace.as_str().into(),
+                    name: named.map_or_else(|| account.name.as_str().into(), Arc::clone),
+                }
+            }
+        }
+    }
+
+    fn applier(&self, account: Account) -> Applier {
+        Applier {
+            cluster: self.cluster.clone(),
+            hub: self.hub.clone(),
+            account,
+            adoption: self.spec.adoption,
+            recreate: self.spec.recreate,
+            clock: self.clock.clone(),
+        }
+    }
+
+    /// Where an object is watched: a tenant's account may not look beyond its namespaces.
+    fn scope(&self, account: &Account, target: ComponentTarget, key: &ObjectKey) -> Scope {
+        let tenant = target == ComponentTarget::Runtime && !self.spec.target.namespaces.is_empty();
+        Scope { account: account.clone(), namespace: key.namespace.clone().filter(|_| tenant) }
+    }
+
+    fn rules(&self) -> Rules {
+        Rules { runtime: self.runtime.clone(), drift: self.spec.drift.mode, prune: self.spec.prune }
+    }
+
+    fn drift_mode(&self, object: &DesiredObject) -> DriftMode {
+        object.options.drift.unwrap_or(self.spec.drift.mode)
+    }
+
+    fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+}
+
+impl View for Context {
+    fn entry(&self, key: &ObjectKey) -> Option<Entry> {
+        self.keeper.read(|ledger| ledger.get(key).cloned())
+    }
+
+    fn live(&self, key: &ObjectKey) -> Option<Live> {
+        self.hub.get(key)
+    }
+}
+
+impl Context {
+    fn plan(&self, desired: &DesiredComponent) -> plan::ComponentPlan {
+        let entries = self.keeper.entries_of(&desired.name);
+        // An object that another component took over has that component's entry by then.
+        plan::component(desired, entries, self, &self.rules(), &|_| false)
+    }
+}

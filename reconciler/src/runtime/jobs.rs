@@ -1,0 +1,130 @@
+//! Jobs of a component that run before or after its objects are applied, once per digest.
+//!
+//! That a Job is of this digest is in its content annotation, so that one that ran is known again after a crash. It is
+//! written down like any object, and taken away when its chart asks for it or it leaves Git.
+
+use reeve_crds::outcome::Outcome;
+use reeve_crds::runtime_component::{JobPhase, JobRun};
+use reeve_crds::Open;
+use reeve_renderer::object::{HookDeletion, Phase};
+
+use super::Trouble;
+use super::work::{Report, Work};
+use crate::cluster::{Applier, Gone};
+use crate::desired::DesiredJob;
+use crate::health::{Health, HealthState};
+use crate::ledger::Change;
+use crate::plan::View as _;
+
+impl Work {
+    pub(super) async fn jobs_before(&self, report: &mut Report) -> Result<(), Trouble> {
+        let occasion = if self.first { Phase::PreInstall } else { Phase::PreUpgrade };
+        self.run_jobs(occasion, JobPhase::Before, report).await
+    }
+
+    pub(super) async fn jobs_after(&self, report: &mut Report) -> Result<(), Trouble> {
+        let occasion = if self.first { Phase::PostInstall } else { Phase::PostUpgrade };
+        self.run_jobs(occasion, JobPhase::After, report).await
+    }
+
+    /// Whether a Job of this phase is yet to run.
+    pub(super) fn has_jobs_after(&self) -> bool {
+        let occasion = if self.first { Phase::PostInstall } else { Phase::PostUpgrade };
+        self.desired.jobs.iter().any(|job| job.hook.phases.contains(&occasion) && !self.ran(job, JobPhase::After))
+    }
+
+    async fn run_jobs(&self, occasion: Phase, phase: JobPhase, report: &mut Report) -> Result<(), Trouble> {
+        let applier = self.applier();
+        for job in self.desired.jobs.iter().filter(|job| job.hook.phases.contains(&occasion)) {
+            if self.ran(job, phase) {
+                continue;
+            }
+            self.watch(&applier, std::iter::once(&job.object)).await?;
+            let outcome = self.run_job(&applier, job, report).await;
+            let done = if outcome.is_ok() { Outcome::Succeeded } else { Outcome::Failed };
+            report.jobs.push(JobRun {
+                name: job.object.key.name.to_string(),
+                phase: Open::Known(phase),
+                digest: Some(self.desired.digest.to_string()),
+                outcome: Some(Open::Known(done)),
+                finished_at: Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(self.ctx.now())),
+            });
+            let clean = if outcome.is_ok() { HookDeletion::Succeeded } else { HookDeletion::Failed };
+            if job.hook.deletion.contains(&clean) {
+                self.take_away(&applier, job).await?;
+            }
+            outcome?;
+        }
+        Ok(())
+    }
+
+    fn ran(&self, job: &DesiredJob, phase: JobPhase) -> bool {
+        self.jobs.iter().any(|run| {
+            *run.name == *job.object.key.name
+                && run.phase.known() == Some(&phase)
+                && run.digest.as_deref() == Some(&*self.desired.digest)
+                && run.outcome.as_ref().and_then(Open::known) == Some(&Outcome::Succeeded)
+        })
+    }
+
+    async fn run_job(&self, applier: &Applier, job: &DesiredJob, report: &mut Report) -> Result<(), Trouble> {
+        let key = &job.object.key;
+        let is_ours = |content: Option<&str>| content == Some(&*job.object.content);
+        let there = self.ctx.live(key);
+        let failed_before = there.as_ref().is_some_and(|live| {
+            live.health.as_ref().is_some_and(|health| health.state == HealthState::Failed)
+        });
+        // One that failed is tried anew with the component; one of an earlier digest makes room.
+        let make_room = there.as_ref().is_some_and(|live| !is_ours(live.content.as_deref())) || failed_before;
+        if make_room {
+            self.take_away(applier, job).await?;
+        }
+        if make_room || there.is_none() {
+            self.ctx.keeper.store([Change::Put(key.clone(), self.planned(&job.object))]).await?;
+            self.write(applier, &job.object).await?;
+            report.changes += 1;
+        }
+        let ended = self.until_ended(job).await?;
+        match ended.state {
+            HealthState::Current => Ok(()),
+            HealthState::Failed | HealthState::InProgress | HealthState::Terminating => {
+                Err(Trouble::passing("JobFailed", format!("{key}: {}", ended.message)).about(key))
+            }
+        }
+    }
+
+    async fn until_ended(&self, job: &DesiredJob) -> Result<Health, Trouble> {
+        let key = &job.object.key;
+        let dirty = self.ctx.hub.subscribe(self.ctx.runtime.clone());
+        let ended = async {
+            loop {
+                let health = self.ctx.live(key).and_then(|live| live.health);
+                match health {
+                    Some(health) if matches!(health.state, HealthState::Current | HealthState::Failed) => return Ok(health),
+                    Some(_) => {}
+                    None => {
+                        let message = format!("{key} went away before it was done");
+                        return Err(Trouble::passing("JobFailed", message).about(key));
+                    }
+                }
+                dirty.changed().await;
+            }
+        };
+        tokio::select! {
+            result = ended => result,
+            () = self.ctx.clock.sleep(self.patience) => {
+                Err(Trouble::passing("TimedOut", format!("{key} is not done in time")).about(key))
+            }
+        }
+    }
+
+    async fn take_away(&self, applier: &Applier, job: &DesiredJob) -> Result<(), Trouble> {
+        let kind = applier.kind(&job.object).await?;
+        let uid = self.ctx.live(&job.object.key).map(|live| live.uid);
+        if applier.delete(&job.object.key, &kind, uid.as_deref()).await? == Gone::Deleting {
+            applier.until_gone(&job.object.key, &kind, self.patience).await?;
+        }
+        self.ctx.keeper.note([Change::Drop(job.object.key.clone())]);
+        Ok(())
+    }
+}

@@ -1,0 +1,195 @@
+//! What the worker knows of one component, and what its health and phase make of its state. Pure.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use reeve_crds::runtime_component::{Health as Ailment, RuntimeComponentStatus, UnhealthyObject};
+use reeve_crds::{Open, State};
+use reeve_renderer::object::ObjectKey;
+
+use super::Trouble;
+use super::work::Drifted;
+use crate::clock::after;
+use crate::desired::{DesiredComponent, Revision};
+use crate::health::HealthState;
+use crate::ledger::object_ref;
+use crate::payload::Apply;
+use crate::plan::View;
+
+/// First pause after a failure; it doubles with each.
+const FIRST_PAUSE: Duration = Duration::from_secs(2);
+
+/// How far a component is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Its namespaces and CRDs are being applied.
+    Laying,
+    /// It waits for these.
+    Waiting(Vec<Arc<str>>),
+    /// Its objects are being applied.
+    Applying,
+    /// Its objects are applied and have until then to become healthy.
+    Settling {
+        deadline: Timestamp,
+    },
+    /// What comes last is being done: Jobs, and taking away what left Git.
+    Finishing,
+    /// All is as Git says.
+    Ready,
+    /// Something is in the way; it is tried again then.
+    Failed {
+        retry_at: Timestamp,
+    },
+    /// Someone asked to leave it alone.
+    Suspended,
+    /// It left Git and is being taken away, or waits for those that need it.
+    Removing,
+}
+
+/// How the objects of a component are doing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Condition {
+    pub(super) healthy: i32,
+    pub(super) total: i32,
+    /// The worst first.
+    pub(super) unhealthy: Vec<UnhealthyObject>,
+}
+
+/// One component.
+#[derive(Clone, Debug)]
+pub(super) struct Record {
+    pub(super) name: Arc<str>,
+    /// What Git wants of it; `None` once it left Git.
+    pub(super) desired: Option<Arc<DesiredComponent>>,
+    pub(super) revision: Revision,
+    pub(super) phase: Phase,
+    /// Whether its foundations stand, so that others may build on them.
+    pub(super) laid: bool,
+    /// Tells the task under way from those that were given up.
+    pub(super) task: u64,
+    pub(super) attempts: u32,
+    pub(super) trouble: Option<(Trouble, Timestamp)>,
+    pub(super) began: Timestamp,
+    pub(super) applied_at: Option<Timestamp>,
+    pub(super) changes: i32,
+    pub(super) condition: Condition,
+    /// Drift that stands, and the fields we owned when it was told.
+    pub(super) drift: HashMap<ObjectKey, Drifted>,
+    pub(super) again_at: Option<Timestamp>,
+    pub(super) suspended: bool,
+    /// The annotation that asks to reconcile, until it is done.
+    pub(super) request: Option<String>,
+    pub(super) generation: Option<i64>,
+    /// What the cluster has, or is about to.
+    pub(super) status: RuntimeComponentStatus,
+}
+
+impl Record {
+    pub(super) fn new(name: Arc<str>, status: RuntimeComponentStatus, now: Timestamp) -> Self {
+        Self {
+            name,
+            desired: None,
+            revision: Revision::default(),
+            phase: Phase::Removing,
+            laid: false,
+            task: 0,
+            attempts: 0,
+            trouble: None,
+            began: now,
+            applied_at: None,
+            changes: 0,
+            condition: Condition::default(),
+            drift: HashMap::new(),
+            again_at: None,
+            suspended: false,
+            request: None,
+            generation: None,
+            status,
+        }
+    }
+
+    /// Whether others that depend on it may begin.
+    pub(super) fn is_ready(&self) -> bool {
+        self.phase == Phase::Ready
+    }
+
+    /// Whether a task of it is under way.
+    pub(super) fn is_busy(&self) -> bool {
+        matches!(self.phase, Phase::Laying | Phase::Applying | Phase::Finishing)
+    }
+
+    /// The one word.
+    pub(super) fn state(&self, now: Timestamp) -> State {
+        match &self.phase {
+            Phase::Suspended => State::Suspended,
+            Phase::Removing => self.trouble.as_ref().map_or(State::Deleting, |(trouble, _)| trouble.state()),
+            Phase::Ready if self.drift.values().any(|drifted| !drifted.repaired) => State::Warning,
+            Phase::Ready => State::Ready,
+            Phase::Settling { deadline } if self.is_late(*deadline, now) => State::Error,
+            Phase::Laying | Phase::Waiting(_) | Phase::Applying | Phase::Settling { .. } | Phase::Finishing | Phase::Failed { .. } => {
+                self.trouble.as_ref().map_or(State::Processing, |(trouble, _)| trouble.state())
+            }
+        }
+    }
+
+    /// Whether health is overdue, or will not come by itself.
+    pub(super) fn is_late(&self, deadline: Timestamp, now: Timestamp) -> bool {
+        let failed = |object: &UnhealthyObject| object.health.known() == Some(&Ailment::Failed);
+        now >= deadline || self.condition.unhealthy.iter().any(failed)
+    }
+
+    /// When to try again after one more failure: later each time, and never all at once.
+    pub(super) fn next_try(&self, trouble: &Trouble, now: Timestamp, most: Duration) -> Timestamp {
+        let pause = FIRST_PAUSE.saturating_mul(1 << self.attempts.min(16)).min(most);
+        // Spread by name, so that what failed together does not come back together; the same each time, for tests.
+        let spread = self.name.bytes().fold(u32::from(self.attempts as u8), |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
+        let pause = pause.mul_f64(0.75 + f64::from(spread % 256) / 512.0);
+        after(now, trouble.retry_after.map_or(pause, |asked| asked.max(pause)))
+    }
+}
+
+/// How the objects of a component are doing, as far as is known.
+pub(super) fn examine(desired: &DesiredComponent, view: &dyn View) -> Condition {
+    let mut condition = Condition::default();
+    let mut unhealthy: Vec<(u8, UnhealthyObject)> = Vec::new();
+    for object in desired.objects.iter().filter(|object| object.options.apply != Apply::Never) {
+        condition.total += 1;
+        let (rank, health, message) = match view.live(&object.key) {
+            None => (1, Ailment::Missing, None),
+            Some(live) if live.deleting.is_some() => (2, Ailment::Terminating, live.deleting.map(String::from)),
+            Some(live) => match live.health {
+                None => {
+                    condition.healthy += 1;
+                    continue;
+                }
+                Some(health) => match health.state {
+                    HealthState::Current => {
+                        condition.healthy += 1;
+                        continue;
+                    }
+                    HealthState::Failed => (0, Ailment::Failed, Some(health.message)),
+                    HealthState::Terminating => (2, Ailment::Terminating, Some(health.message)),
+                    HealthState::InProgress => (3, Ailment::InProgress, Some(health.message)),
+                },
+            },
+        };
+        unhealthy.push((rank, UnhealthyObject { object: object_ref(&object.key), health: Open::Known(health), message }));
+    }
+    unhealthy.sort_by(|a, b| (a.0, &a.1.object).cmp(&(b.0, &b.1.object)));
+    condition.unhealthy = unhealthy.into_iter().map(|(_, object)| object).take(10).collect();
+    condition
+}
+
+/// The first of what is not healthy, in a sentence.
+pub(super) fn ailment(condition: &Condition) -> String {
+    let Some(first) = condition.unhealthy.first() else { return "all objects are healthy".to_owned() };
+    let what = format!("{} {}", first.object.kind, first.object.name);
+    let how = first.message.as_deref().filter(|message| !message.is_empty());
+    let how = how.map_or_else(|| format!("{:?}", first.health.known().unwrap_or(&Ailment::Unknown)), str::to_owned);
+    match condition.total - condition.healthy - 1 {
+        0 => format!("{what}: {how}"),
+        more => format!("{what}: {how} (and {more} more)"),
+    }
+}

@@ -1,0 +1,367 @@
+//! Writes the statuses of a runtime and of its components: what matters at once, what is only under way a little later,
+//! and nothing that the cluster has already.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures::{StreamExt as _, stream};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::runtime::events::{Event, EventType, Recorder, Reporter};
+use kube::{Api, Client};
+use reeve_crds::runtime_component::{RuntimeComponent, RuntimeComponentSpec, RuntimeComponentStatus};
+use reeve_crds::{GROUP, Runtime, RuntimeStatus, VERSION};
+use reeve_renderer::bundle::{COMPONENT_LABEL, RUNTIME_LABEL};
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+use crate::FIELD_MANAGER;
+use crate::clock::{Clock, after};
+use crate::merge_patch::difference;
+use crate::refusal::Refusal;
+
+/// How long news that something is under way may wait for better news.
+const PATIENCE: Duration = Duration::from_secs(3);
+const RETRY: Duration = Duration::from_secs(5);
+const WRITES_AT_ONCE: usize = 4;
+const EVENTS_AT_MOST: usize = 256;
+
+/// Where statuses and events go. Clones are the same.
+#[derive(Clone)]
+pub struct Outlet(Arc<Inner>);
+
+struct Inner {
+    client: Client,
+    namespace: Arc<str>,
+    runtime: Arc<str>,
+    owner: OwnerReference,
+    clock: Clock,
+    recorder: Recorder,
+    queue: Mutex<Queue>,
+    wake: Notify,
+    idle: Notify,
+}
+
+#[derive(Default)]
+struct Queue {
+    pending: BTreeMap<Subject, (Content, Timestamp)>,
+    written: BTreeMap<Subject, Written>,
+    events: VecDeque<(Subject, Event)>,
+    writing: usize,
+}
+
+/// Whom a status is about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Subject {
+    Runtime,
+    Component(Arc<str>),
+}
+
+#[derive(Clone)]
+enum Content {
+    Runtime(Box<RuntimeStatus>),
+    Component(Box<(RuntimeComponentSpec, RuntimeComponentStatus)>),
+    Gone,
+}
+
+#[derive(Clone, Default)]
+struct Written {
+    spec: Value,
+    status: Value,
+    generation: Option<i64>,
+    uid: Option<String>,
+}
+
+/// How soon a status must be seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Haste {
+    Now,
+    Soon,
+}
+
+impl std::fmt::Debug for Outlet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Outlet").field(&self.0.runtime).finish()
+    }
+}
+
+impl Outlet {
+    /// For the runtime with this object, whose status is as it says.
+    pub fn new(client: Client, runtime: &Runtime, clock: Clock) -> Self {
+        let name: Arc<str> = runtime.metadata.name.as_deref().unwrap_or_default().into();
+        let reporter = Reporter { controller: FIELD_MANAGER.to_owned(), instance: None };
+        let owner = OwnerReference {
+            api_version: format!("{GROUP}/{VERSION}"),
+            kind: "Runtime".to_owned(),
+            name: name.to_string(),
+            uid: runtime.metadata.uid.clone().unwrap_or_default(),
+            ..OwnerReference::default()
+        };
+        let mut queue = Queue::default();
+        let written = Written { status: as_json(&runtime.status), uid: runtime.metadata.uid.clone(), ..Written::default() };
+        queue.written.insert(Subject::Runtime, written);
+        Self(Arc::new(Inner {
+            recorder: Recorder::new(client.clone(), reporter),
+            client,
+            namespace: runtime.metadata.namespace.as_deref().unwrap_or_default().into(),
+            runtime: name,
+            owner,
+            clock,
+            queue: Mutex::new(queue),
+            wake: Notify::new(),
+            idle: Notify::new(),
+        }))
+    }
+
+    /// The Runtime, for what goes with it.
+    pub fn owner(&self) -> OwnerReference {
+        self.0.owner.clone()
+    }
+
+    /// A component as the cluster has it.
+    pub(super) fn found(&self, name: &Arc<str>, object: &RuntimeComponent) {
+        let mut spec = object.spec.clone();
+        spec.suspend = None;
+        let written = Written {
+            spec: as_json(&spec),
+            status: as_json(&object.status),
+            generation: object.metadata.generation,
+            uid: object.metadata.uid.clone(),
+        };
+        self.lock().written.insert(Subject::Component(name.clone()), written);
+    }
+
+    pub(super) fn runtime(&self, status: RuntimeStatus, haste: Haste) {
+        self.queue(Subject::Runtime, Content::Runtime(Box::new(status)), haste);
+    }
+
+    pub(super) fn component(&self, spec: RuntimeComponentSpec, status: RuntimeComponentStatus, haste: Haste) {
+        let subject = Subject::Component(spec.component.as_str().into());
+        self.queue(subject, Content::Component(Box::new((spec, status))), haste);
+    }
+
+    pub(super) fn gone(&self, component: &Arc<str>) {
+        self.queue(Subject::Component(component.clone()), Content::Gone, Haste::Now);
+    }
+
+    /// Tells an event about the runtime or one of its components. If nobody can take them the oldest are dropped.
+    pub(super) fn event(&self, component: Option<&Arc<str>>, warning: bool, reason: &str, note: String) {
+        let subject = component.map_or(Subject::Runtime, |name| Subject::Component(name.clone()));
+        let event = Event {
+            type_: if warning { EventType::Warning } else { EventType::Normal },
+            reason: reason.to_owned(),
+            note: Some(super::status::cut(&note, 1000)),
+            action: "Reconcile".to_owned(),
+            secondary: None,
+        };
+        let mut queue = self.lock();
+        if queue.events.len() >= EVENTS_AT_MOST {
+            queue.events.pop_front();
+        }
+        queue.events.push_back((subject, event));
+        drop(queue);
+        self.0.wake.notify_one();
+    }
+
+    fn queue(&self, subject: Subject, content: Content, haste: Haste) {
+        let now = self.0.clock.now();
+        let due = match haste {
+            Haste::Now => now,
+            Haste::Soon => after(now, PATIENCE),
+        };
+        let mut queue = self.lock();
+        // News of the same kind must not push what waits further back.
+        let due = queue.pending.get(&subject).map_or(due, |(_, before)| due.min(*before));
+        queue.pending.insert(subject, (content, due));
+        drop(queue);
+        self.0.wake.notify_one();
+    }
+
+    /// Writes, until it is dropped.
+    pub(super) async fn run(&self) {
+        loop {
+            let next = self.lock().pending.values().map(|(_, due)| *due).min();
+            let pause = async {
+                match next {
+                    Some(due) => self.0.clock.sleep_until(due).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = self.0.wake.notified() => {}
+                () = pause => {}
+            }
+            self.write_due(false).await;
+        }
+    }
+
+    /// Writes everything now.
+    pub(super) async fn flush(&self) {
+        self.write_due(true).await;
+        loop {
+            let idle = self.0.idle.notified();
+            if self.lock().writing == 0 {
+                return;
+            }
+            idle.await;
+        }
+    }
+
+    async fn write_due(&self, all: bool) {
+        let now = self.0.clock.now();
+        let due: Vec<(Subject, Content)> = {
+            let mut queue = self.lock();
+            let due = queue.pending.extract_if(.., |_, (_, due)| all || *due <= now);
+            let due: Vec<_> = due.map(|(subject, (content, _))| (subject, content)).collect();
+            queue.writing += due.len();
+            due
+        };
+        stream::iter(due)
+            .for_each_concurrent(WRITES_AT_ONCE, |(subject, content)| async move {
+                let result = self.write(&subject, &content).await;
+                let mut queue = self.lock();
+                queue.writing -= 1;
+                if let Err(refusal) = result {
+                    tracing::debug!(runtime = %self.0.runtime, reason = refusal.reason.as_str(), "cannot write a status: {}", refusal.message);
+                    // A status that the server will never take is dropped; the next one is another.
+                    if refusal.transient {
+                        let due = after(self.0.clock.now(), refusal.retry_after.unwrap_or(RETRY));
+                        queue.pending.entry(subject).or_insert((content, due));
+                    }
+                }
+                drop(queue);
+                self.0.idle.notify_waiters();
+            })
+            .await;
+        let events: Vec<(Subject, Event)> = self.lock().events.drain(..).collect();
+        for (subject, event) in events {
+            // An event that nobody hears is no reason to try again.
+            let _ = self.0.recorder.publish(&event, &self.reference(&subject)).await;
+        }
+    }
+
+    fn reference(&self, subject: &Subject) -> ObjectReference {
+        let (kind, name) = match subject {
+            Subject::Runtime => ("Runtime", self.0.runtime.to_string()),
+            Subject::Component(name) => ("RuntimeComponent", component_name(&self.0.runtime, name)),
+        };
+        ObjectReference {
+            api_version: Some(format!("{GROUP}/{VERSION}")),
+            kind: Some(kind.to_owned()),
+            name: Some(name),
+            namespace: Some(self.0.namespace.to_string()),
+            uid: self.lock().written.get(subject).and_then(|written| written.uid.clone()),
+            ..ObjectReference::default()
+        }
+    }
+
+    async fn write(&self, subject: &Subject, content: &Content) -> Result<(), Refusal> {
+        let before = self.lock().written.get(subject).cloned().unwrap_or_default();
+        let written = match content {
+            Content::Runtime(status) => {
+                let api: Api<Runtime> = Api::namespaced(self.0.client.clone(), &self.0.namespace);
+                let status = as_json(status);
+                patch_status(&api, &self.0.runtime, &before.status, &status).await?;
+                Written { status, ..before }
+            }
+            Content::Component(content) => self.write_component(&content.0, &content.1, before).await?,
+            Content::Gone => {
+                let Subject::Component(name) = subject else { return Ok(()) };
+                let deleted = self.components().delete(&component_name(&self.0.runtime, name), &DeleteParams::default()).await;
+                match deleted {
+                    Ok(_) => {}
+                    Err(kube::Error::Api(status)) if status.code == 404 => {}
+                    Err(error) => return Err(Refusal::of(&error)),
+                }
+                self.lock().written.remove(subject);
+                return Ok(());
+            }
+        };
+        self.lock().written.insert(subject.clone(), written);
+        Ok(())
+    }
+
+    async fn write_component(
+        &self,
+        spec: &RuntimeComponentSpec,
+        status: &RuntimeComponentStatus,
+        before: Written,
+    ) -> Result<Written, Refusal> {
+        let name = component_name(&self.0.runtime, &spec.component);
+        let wanted = as_json(spec);
+        let mut written = before;
+        if written.spec != wanted {
+            let object = json!({
+                "apiVersion": format!("{GROUP}/{VERSION}"),
+                "kind": "RuntimeComponent",
+                "metadata": {
+                    "name": name,
+                    "labels": { RUNTIME_LABEL: *self.0.runtime, COMPONENT_LABEL: spec.component },
+                    "ownerReferences": [self.0.owner],
+                },
+                "spec": wanted,
+            });
+            let params = PatchParams::apply(FIELD_MANAGER).force();
+            let applied = self.components().patch(&name, &params, &Patch::Apply(&object)).await;
+            let applied = applied.map_err(|error| Refusal::of(&error))?;
+            if applied.metadata.uid != written.uid {
+                written.status = as_json(&applied.status);
+            }
+            written = Written {
+                spec: wanted,
+                generation: applied.metadata.generation,
+                uid: applied.metadata.uid,
+                status: written.status,
+            };
+            self.lock().written.insert(Subject::Component(spec.component.as_str().into()), written.clone());
+        }
+        let mut status = status.clone();
+        status.observed_generation = written.generation;
+        for condition in &mut status.conditions {
+            condition.observed_generation = written.generation;
+        }
+        let status = as_json(&status);
+        patch_status(&self.components(), &name, &written.status, &status).await?;
+        Ok(Written { status, ..written })
+    }
+
+    fn components(&self) -> Api<RuntimeComponent> {
+        Api::namespaced(self.0.client.clone(), &self.0.namespace)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.0.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Writes what changed of a status, if anything did.
+pub(crate) async fn patch_status<K>(api: &Api<K>, name: &str, before: &Value, after: &Value) -> Result<(), Refusal>
+where
+    K: Clone + serde::de::DeserializeOwned + std::fmt::Debug,
+{
+    let Some(patch) = difference(before, after) else { return Ok(()) };
+    let patch = json!({ "status": patch });
+    let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+    match api.patch_status(name, &params, &Patch::Merge(&patch)).await {
+        Ok(_) => Ok(()),
+        // Whoever deleted it wants to know no more.
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+        Err(error) => Err(Refusal::of(&error)),
+    }
+}
+
+/// The name of a component's object. A component's name has no dot, so no two share one.
+pub fn component_name(runtime: &str, component: &str) -> String {
+    format!("{runtime}.{component}")
+}
+
+pub(crate) fn as_json(value: &impl Serialize) -> Value {
+    match serde_json::to_value(value) {
+        Ok(Value::Null) | Err(_) => json!({}),
+        Ok(value) => value,
+    }
+}

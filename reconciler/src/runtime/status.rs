@@ -1,0 +1,390 @@
+//! What the statuses say: pure functions of what the worker knows.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use reeve_crds::condition::{Condition as StatusCondition, kind, reason};
+use reeve_crds::outcome::{Drift, DriftedObject, Failure, HistoryEntry, Outcome, Rendered};
+use reeve_crds::runtime::{Applier, ComponentSummary, RuntimeStatus};
+use reeve_crds::runtime_component::{RuntimeComponentSpec, RuntimeComponentStatus};
+use reeve_crds::{Count, Duration, Open, State};
+
+use super::record::{Phase, Record, ailment};
+use super::work::Drifted;
+use super::Trouble;
+use crate::clock::since;
+use crate::desired::{Desired, DesiredComponent, Revision};
+use crate::ledger::object_ref;
+
+/// Longest message that a status takes.
+const MESSAGE: usize = 1024;
+/// Longest message in the list of components.
+const SHORT: usize = 256;
+const LISTED_COMPONENTS: usize = 256;
+const HISTORY: usize = 10;
+
+/// The spec of a component's object.
+pub(super) fn component_spec(runtime: &str, desired: &DesiredComponent, revision: &Revision) -> RuntimeComponentSpec {
+    RuntimeComponentSpec {
+        runtime: runtime.to_owned(),
+        component: desired.name.to_string(),
+        target: desired.target,
+        chart: desired.chart.to_string(),
+        version: desired.version.to_string(),
+        channel: desired.channel.as_deref().map(str::to_owned),
+        namespace: Some(desired.namespace.to_string()),
+        revision: Some(revision.shown.to_string()),
+        digest: Some(desired.digest.to_string()),
+        origin: Some(desired.origin.clone()),
+        depends_on: desired.depends_on.iter().map(ToString::to_string).collect(),
+        service_account_name: desired.service_account.as_deref().map(str::to_owned),
+        timeout: desired.timeout.map(Into::into),
+        suspend: None,
+    }
+}
+
+/// The status of a component, from the one before.
+pub(super) fn component(record: &Record, now: Timestamp) -> RuntimeComponentStatus {
+    let mut status = record.status.clone();
+    let state = record.state(now);
+    let (reason, message) = why(record, now);
+    status.observed_generation = record.generation.or(status.observed_generation);
+    status.state = Some(state);
+    let applied = matches!(record.phase, Phase::Settling { .. } | Phase::Finishing | Phase::Ready);
+    let healthy = record.condition.unhealthy.is_empty() && applied;
+    let standing: Vec<&Drifted> = record.drift.values().filter(|drifted| !drifted.repaired).collect();
+    let mut set = |kind, holds: bool, reason: &str, message: String| {
+        set_condition(&mut status.conditions, kind, holds, reason, &message, record.generation, now);
+    };
+    set(kind::READY, state == State::Ready, reason, message.clone());
+    let busy = matches!(state, State::Processing | State::Error | State::Deleting);
+    set(kind::RECONCILING, busy, if busy { reason::PROGRESSING } else { reason }, message.clone());
+    set(kind::STALLED, state == State::Warning, reason, message.clone());
+    set(kind::APPLIED, applied, if applied { reason::SUCCEEDED } else { reason }, applied_message(record, applied));
+    set(kind::HEALTHY, healthy, if healthy { reason::SUCCEEDED } else { reason::PROGRESSING }, ailment(&record.condition));
+    set(kind::DRIFTED, !standing.is_empty(), if standing.is_empty() { "InSync" } else { "Drifted" }, drift_message(&standing));
+    status.health = Some(Count::new(record.condition.healthy, record.condition.total));
+    status.unhealthy.clone_from(&record.condition.unhealthy);
+    for object in &mut status.unhealthy {
+        object.message = object.message.take().map(|message| cut(&message, MESSAGE));
+    }
+    status.waits_for = match &record.phase {
+        Phase::Waiting(on) => on.iter().map(ToString::to_string).collect(),
+        _ => Vec::new(),
+    };
+    status.drift = drift(record, &status.drift);
+    status.failure = failure(record, now);
+    status
+}
+
+fn applied_message(record: &Record, applied: bool) -> String {
+    match (&record.desired, applied) {
+        (Some(desired), true) => format!("{} {} is applied", desired.chart, desired.version),
+        (Some(desired), false) => format!("{} {} is not applied yet", desired.chart, desired.version),
+        (None, _) => "it left Git".to_owned(),
+    }
+}
+
+/// Why a component is in the state that it is in.
+fn why(record: &Record, now: Timestamp) -> (&'static str, String) {
+    if record.phase == Phase::Suspended {
+        return (reason::SUSPENDED, "spec.suspend is set".to_owned());
+    }
+    if let Phase::Settling { deadline } = record.phase
+        && record.is_late(deadline, now)
+    {
+        let why = if now >= deadline { reason::TIMED_OUT } else { "Unhealthy" };
+        return (why, cut(&ailment(&record.condition), MESSAGE));
+    }
+    if let Some((trouble, _)) = &record.trouble {
+        return (trouble.reason, cut(&trouble.message, MESSAGE));
+    }
+    match &record.phase {
+        Phase::Waiting(on) => (reason::DEPENDENCY_NOT_READY, format!("waits for {}", on.join(", "))),
+        Phase::Laying => (reason::PROGRESSING, "applying namespaces and CRDs".to_owned()),
+        Phase::Applying | Phase::Failed { .. } => (reason::PROGRESSING, "applying".to_owned()),
+        Phase::Settling { .. } => (reason::PROGRESSING, cut(&ailment(&record.condition), MESSAGE)),
+        Phase::Finishing => (reason::PROGRESSING, "removing what left Git".to_owned()),
+        Phase::Removing => (reason::PROGRESSING, "it left Git and is being removed".to_owned()),
+        Phase::Suspended => (reason::SUSPENDED, String::new()),
+        Phase::Ready => {
+            let standing = record.drift.values().filter(|drifted| !drifted.repaired).collect::<Vec<_>>();
+            if standing.is_empty() {
+                (reason::SUCCEEDED, format!("{} objects are applied and healthy", record.condition.total))
+            } else {
+                ("Drifted", drift_message(&standing))
+            }
+        }
+    }
+}
+
+fn drift_message(standing: &[&Drifted]) -> String {
+    let Some(first) = standing.iter().min_by_key(|drifted| &drifted.key) else { return "nobody changed it".to_owned() };
+    let fields = first.shown.fields.join(", ");
+    let who = first.shown.manager.as_deref().unwrap_or("somebody");
+    let contested = if first.shown.contested == Some(true) { "; it is changed back each time, so Reeve slows down" } else { "" };
+    cut(&format!("{}: {fields} changed by {who}{contested}", first.key), MESSAGE)
+}
+
+/// What stands, and if nothing does what was put right last.
+fn drift(record: &Record, before: &Option<Drift>) -> Option<Drift> {
+    if record.drift.is_empty() {
+        let mut before = before.clone()?;
+        before.objects = 0;
+        before.since = None;
+        return Some(before);
+    }
+    let mut all: Vec<&Drifted> = record.drift.values().collect();
+    all.sort_by(|a, b| (a.repaired, &a.key).cmp(&(b.repaired, &b.key)));
+    let standing = all.iter().filter(|drifted| !drifted.repaired);
+    let since = standing.clone().filter_map(|drifted| drifted.shown.changed_at.clone()).map(|time| time.0).min();
+    let examples: Vec<DriftedObject> = all.iter().take(10).map(|drifted| drifted.shown.clone()).collect();
+    Some(Drift { objects: i32::try_from(standing.count()).unwrap_or(i32::MAX), since: since.map(Time), examples })
+}
+
+fn failure(record: &Record, now: Timestamp) -> Option<Failure> {
+    let (trouble, at) = match (&record.trouble, &record.phase) {
+        (Some((trouble, at)), _) => (trouble.clone(), *at),
+        (None, Phase::Settling { deadline }) if record.is_late(*deadline, now) => {
+            let (reason, message) = why(record, now);
+            (Trouble::passing(reason, message), (*deadline).min(now))
+        }
+        _ => return None,
+    };
+    // A failure that repeats keeps the time when it was seen first.
+    let before = record.status.failure.as_ref().filter(|before| {
+        before.reason == trouble.reason && before.object == trouble.object.as_ref().map(object_ref)
+    });
+    Some(Failure {
+        reason: trouble.reason.to_owned(),
+        message: cut(&trouble.message, MESSAGE),
+        component: Some(record.name.to_string()),
+        object: trouble.object.as_ref().map(object_ref),
+        revision: Some(record.revision.shown.to_string()),
+        since: before.and_then(|before| before.since.clone()).or(Some(Time(at))),
+    })
+}
+
+/// What is applied now, for `applied` and `lastGood`.
+pub(super) fn rendered(desired: &DesiredComponent, revision: &Revision, now: Timestamp) -> Rendered {
+    Rendered {
+        revision: revision.shown.to_string(),
+        commit: Some(revision.commit.to_string()),
+        digest: desired.digest.to_string(),
+        version: Some(desired.version.to_string()),
+        since: Some(Time(now)),
+    }
+}
+
+/// A line of history for a change that ended.
+pub(super) fn history(record: &Record, outcome: Outcome, message: Option<String>, now: Timestamp) -> HistoryEntry {
+    let desired = record.desired.as_ref();
+    let millis = |duration: std::time::Duration| {
+        let whole = std::time::Duration::from_millis(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX));
+        Some(Open::Known(Duration::from(whole)))
+    };
+    HistoryEntry {
+        revision: record.revision.shown.to_string(),
+        digest: desired.map(|desired| desired.digest.to_string()).unwrap_or_default(),
+        version: desired.map(|desired| desired.version.to_string()),
+        outcome: Open::Known(outcome),
+        started_at: Some(Time(record.began)),
+        apply_time: record.applied_at.and_then(|at| millis(since(at, record.began))),
+        total_time: millis(since(now, record.began)),
+        changes: Some(record.changes),
+        message: message.map(|message| cut(&message, MESSAGE)),
+    }
+}
+
+/// Puts a line on top of a history of ten.
+pub(super) fn remember(history: &mut Vec<HistoryEntry>, entry: HistoryEntry) {
+    history.insert(0, entry);
+    history.truncate(HISTORY);
+}
+
+/// What the status of a runtime is made of besides its components.
+#[derive(Clone, Debug)]
+pub(super) struct RuntimeFacts<'a> {
+    pub(super) before: &'a RuntimeStatus,
+    pub(super) generation: Option<i64>,
+    pub(super) desired: Option<&'a Desired>,
+    pub(super) suspended: bool,
+    pub(super) deleting: bool,
+    /// What keeps the whole runtime back.
+    pub(super) trouble: Option<&'a (Trouble, Timestamp)>,
+    pub(super) objects: usize,
+    pub(super) applier: Applier,
+    pub(super) handled: Option<String>,
+}
+
+/// The status of a runtime, from those of its components.
+pub(super) fn runtime(facts: &RuntimeFacts<'_>, records: &BTreeMap<Arc<str>, Record>, now: Timestamp) -> RuntimeStatus {
+    let mut status = facts.before.clone();
+    let states: Vec<(&Record, State)> = records.values().map(|record| (record, record.state(now))).collect();
+    let ready = states.iter().filter(|(_, state)| *state == State::Ready).count();
+    let state = runtime_state(facts, &states);
+    let worst = states.iter().filter(|(_, state)| *state != State::Ready).max_by_key(|(_, state)| weight(*state));
+    let (why, message) = match (facts.trouble, worst) {
+        _ if facts.suspended => (reason::SUSPENDED.to_owned(), "spec.suspend is set".to_owned()),
+        (Some((trouble, _)), _) => (trouble.reason.to_owned(), trouble.message.clone()),
+        (None, Some((record, _))) => {
+            let (reason, message) = self::why(record, now);
+            (reason.to_owned(), format!("{}: {message}", record.name))
+        }
+        (None, None) if facts.desired.is_none() => (reason::PROGRESSING.to_owned(), "nothing was rendered for it yet".to_owned()),
+        (None, None) => (reason::SUCCEEDED.to_owned(), format!("{ready} components are ready")),
+    };
+    status.observed_generation = facts.generation;
+    status.state = Some(state);
+    let all_applied = facts.desired.is_some() && records.values().all(|record| {
+        matches!(record.phase, Phase::Settling { .. } | Phase::Finishing | Phase::Ready)
+    });
+    let all_ready = facts.desired.is_some() && ready == records.len();
+    let drifted: i32 = records.values().filter_map(|record| drift(record, &None)).map(|drift| drift.objects).sum();
+    let mut set = |kind, holds: bool, reason: &str, message: &str| {
+        set_condition(&mut status.conditions, kind, holds, reason, message, facts.generation, now);
+    };
+    set(kind::READY, state == State::Ready, &why, &message);
+    let busy = matches!(state, State::Processing | State::Error | State::Deleting);
+    set(kind::RECONCILING, busy, if busy { reason::PROGRESSING } else { &why }, &message);
+    set(kind::STALLED, state == State::Warning, &why, &message);
+    set(kind::APPLIED, all_applied, if all_applied { reason::SUCCEEDED } else { &why }, &message);
+    set(kind::HEALTHY, all_ready, if all_ready { reason::SUCCEEDED } else { &why }, &message);
+    set(kind::DRIFTED, drifted > 0, if drifted > 0 { "Drifted" } else { "InSync" }, &format!("{drifted} objects differ"));
+    if let Some(desired) = facts.desired {
+        let rendered = |before: &Option<Rendered>| {
+            let same = before.as_ref().filter(|before| before.digest == *desired.digest && before.revision == *desired.revision.shown);
+            same.cloned().unwrap_or_else(|| Rendered {
+                revision: desired.revision.shown.to_string(),
+                commit: Some(desired.revision.commit.to_string()),
+                digest: desired.digest.to_string(),
+                version: None,
+                since: Some(Time(now)),
+            })
+        };
+        status.desired = Some(rendered(&status.desired));
+        if all_applied {
+            status.applied = Some(rendered(&status.applied));
+        }
+        if all_ready {
+            status.last_good = Some(rendered(&status.last_good));
+        }
+    }
+    status.components_ready = Some(Count::new(count(ready), count(records.len())));
+    status.components = summaries(&states, now);
+    status.objects = Some(count(facts.objects));
+    status.drift = (drifted > 0).then(|| Drift { objects: drifted, since: None, examples: Vec::new() });
+    status.failure = facts.trouble.map(|(trouble, at)| whole_failure(trouble, *at)).or_else(|| {
+        let failing = states.iter().filter(|(_, state)| matches!(state, State::Error | State::Warning));
+        failing.max_by_key(|(_, state)| weight(*state)).and_then(|(record, _)| failure(record, now))
+    });
+    status.applier = Some(facts.applier.clone());
+    status.last_handled_reconcile_at = facts.handled.clone().or(status.last_handled_reconcile_at);
+    status
+}
+
+fn whole_failure(trouble: &Trouble, at: Timestamp) -> Failure {
+    Failure {
+        reason: trouble.reason.to_owned(),
+        message: cut(&trouble.message, MESSAGE),
+        since: Some(Time(at)),
+        ..Failure::default()
+    }
+}
+
+fn runtime_state(facts: &RuntimeFacts<'_>, states: &[(&Record, State)]) -> State {
+    if facts.deleting {
+        return State::Deleting;
+    }
+    if facts.suspended {
+        return State::Suspended;
+    }
+    if let Some((trouble, _)) = facts.trouble {
+        return trouble.state();
+    }
+    if facts.desired.is_none() {
+        return State::Processing;
+    }
+    // A component that someone suspended keeps no runtime from being ready.
+    let worst = states.iter().map(|(_, state)| *state).filter(|state| *state != State::Suspended).max_by_key(|state| weight(*state));
+    match worst {
+        None | Some(State::Ready) => State::Ready,
+        Some(State::Deleting) => State::Processing,
+        Some(state) => state,
+    }
+}
+
+/// The worse, the heavier.
+pub(crate) fn weight(state: State) -> u8 {
+    match state {
+        State::Ready => 0,
+        State::Suspended => 1,
+        State::Deleting => 2,
+        State::Processing => 3,
+        State::Unknown => 4,
+        State::Warning => 5,
+        State::Error => 6,
+    }
+}
+
+fn summaries(states: &[(&Record, State)], now: Timestamp) -> Vec<ComponentSummary> {
+    let mut summaries: Vec<(u8, ComponentSummary)> = states
+        .iter()
+        .map(|(record, state)| {
+            let message = (*state != State::Ready).then(|| cut(&why(record, now).1, SHORT));
+            let version = record.status.applied.as_ref().and_then(|applied| applied.version.clone());
+            (weight(*state), ComponentSummary { name: record.name.to_string(), version, state: *state, message })
+        })
+        .collect();
+    // If there are more than the list takes, those that are not well are the ones to see.
+    if summaries.len() > LISTED_COMPONENTS {
+        summaries.sort_by(|a, b| (b.0, &a.1.name).cmp(&(a.0, &b.1.name)));
+        summaries.truncate(LISTED_COMPONENTS);
+    }
+    let mut summaries: Vec<ComponentSummary> = summaries.into_iter().map(|(_, summary)| summary).collect();
+    summaries.sort_by(|a, b| a.name.cmp(&b.name));
+    summaries
+}
+
+/// Sets a condition; its time moves only when it flips.
+pub(crate) fn set_condition(
+    conditions: &mut Vec<StatusCondition>,
+    kind: &str,
+    holds: bool,
+    reason: &str,
+    message: &str,
+    generation: Option<i64>,
+    now: Timestamp,
+) {
+    let status = if holds { "True" } else { "False" };
+    let before = conditions.iter().position(|condition| condition.type_ == kind);
+    let since = before.map(|at| &conditions[at]).filter(|condition| condition.status == status);
+    let condition = StatusCondition {
+        type_: kind.to_owned(),
+        status: status.to_owned(),
+        observed_generation: generation,
+        last_transition_time: since.map_or(Time(now), |condition| condition.last_transition_time.clone()),
+        reason: reason.to_owned(),
+        message: cut(message, MESSAGE),
+    };
+    match before {
+        Some(at) => conditions[at] = condition,
+        None => conditions.push(condition),
+    }
+}
+
+/// A text short enough for its field.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let mut short: String = text.chars().take(most.saturating_sub(3)).collect();
+    short.push_str("...");
+    short
+}
+
+fn count(number: usize) -> i32 {
+    i32::try_from(number).unwrap_or(i32::MAX)
+}

@@ -1,0 +1,487 @@
+//! Carries the plan of one component out, stage by stage.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::{StreamExt as _, stream};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use reeve_crds::inventory::EntryState;
+use reeve_crds::outcome::DriftedObject;
+use reeve_crds::runtime_component::{ComponentTarget, JobRun};
+use reeve_renderer::object::ObjectKey;
+
+use super::contest::Turn;
+use super::{Context, Trouble};
+use crate::cluster::{Account, Applier, ApplyError, Gone, KindsError};
+use crate::desired::{DesiredComponent, DesiredObject, Stage};
+use crate::fields;
+use crate::health::HealthState;
+use crate::ledger::{Change, Entry, object_ref};
+use crate::live::Live;
+use crate::payload;
+use crate::plan::{Action, Removal, Step};
+
+/// Steps of one component that may wait for a slot at once.
+const STEPS_IN_FLIGHT: usize = 64;
+
+/// A component that has to be worked on.
+#[derive(Clone, Debug)]
+pub(super) struct Work {
+    pub(super) ctx: Arc<Context>,
+    pub(super) desired: Arc<DesiredComponent>,
+    /// Jobs that ran already.
+    pub(super) jobs: Vec<JobRun>,
+    /// Whether nothing of it was ever applied.
+    pub(super) first: bool,
+    /// How long waits inside may take.
+    pub(super) patience: Duration,
+}
+
+/// What was done.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Report {
+    /// Objects created, changed or deleted.
+    pub(super) changes: i32,
+    /// Objects that others had changed.
+    pub(super) drifted: Vec<Drifted>,
+    /// Jobs that ran.
+    pub(super) jobs: Vec<JobRun>,
+    /// When a contested object may be put right.
+    pub(super) again_at: Option<Timestamp>,
+}
+
+/// An object that someone changed.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Drifted {
+    pub(super) key: ObjectKey,
+    /// The fields that we own now, by which a report of the same drift is known again.
+    pub(super) owned: Option<Box<str>>,
+    pub(super) repaired: bool,
+    pub(super) shown: DriftedObject,
+}
+
+impl Work {
+    pub(super) fn applier(&self) -> Applier {
+        self.ctx.applier(self.ctx.account(&self.desired))
+    }
+
+    /// Namespaces and CRDs, which others may need before this component may begin.
+    pub(super) async fn lay(&self) -> Result<Report, Trouble> {
+        let mut report = Report::default();
+        self.admit()?;
+        self.stage(Stage::Foundations, &mut report).await?;
+        self.established().await?;
+        Ok(report)
+    }
+
+    /// Everything else that Git wants.
+    pub(super) async fn apply(&self) -> Result<Report, Trouble> {
+        let mut report = Report::default();
+        self.admit()?;
+        self.jobs_before(&mut report).await?;
+        for stage in [Stage::Prerequisites, Stage::Main, Stage::Gates] {
+            self.stage(stage, &mut report).await?;
+        }
+        Ok(report)
+    }
+
+    /// What comes when all is healthy: Jobs, and taking away what left Git.
+    pub(super) async fn finish(&self) -> Result<Report, Trouble> {
+        let mut report = Report::default();
+        self.jobs_after(&mut report).await?;
+        let account = self.ctx.account(&self.desired);
+        watch_entries(&self.ctx, &account, &self.ctx.keeper.entries_of(&self.desired.name)).await?;
+        let removals = self.ctx.plan(&self.desired).removals;
+        report.changes += remove(&self.ctx, &self.applier(), self.desired.target, removals, self.patience).await?;
+        Ok(report)
+    }
+
+    /// Refuses what a tenant or a component of the control plane may not have.
+    fn admit(&self) -> Result<(), Trouble> {
+        let allowed = &self.ctx.control_plane.kinds;
+        let tenant = !self.ctx.spec.target.namespaces.is_empty();
+        let all = self.desired.objects.iter().chain(self.desired.jobs.iter().map(|job| &job.object));
+        for DesiredObject { key, .. } in all {
+            let message = match self.desired.target {
+                ComponentTarget::ControlPlane if !allowed.contains(&format!("{}/{}", key.group, key.kind)) => {
+                    format!("{key} may not be in the control plane: the operator allows {}", list(allowed))
+                }
+                ComponentTarget::Runtime if tenant && key.namespace.is_none() => {
+                    format!("{key} is cluster-scoped, but spec.target.namespaces makes this runtime a tenant")
+                }
+                ComponentTarget::Runtime | ComponentTarget::ControlPlane => continue,
+            };
+            return Err(Trouble::lasting("Refused", message).about(key));
+        }
+        Ok(())
+    }
+
+    /// Applies the objects of a stage. One that fails does not keep the others of its stage back.
+    async fn stage(&self, stage: Stage, report: &mut Report) -> Result<(), Trouble> {
+        let objects: Vec<&DesiredObject> = self.desired.objects.iter().filter(|object| object.stage == stage).collect();
+        if objects.is_empty() {
+            return Ok(());
+        }
+        let applier = self.applier();
+        self.watch(&applier, objects.iter().copied()).await?;
+        let plan = self.ctx.plan(&self.desired);
+        let mut troubles: Vec<Trouble> = Vec::new();
+        for (key, owner) in plan.claimed.iter().filter(|(key, _)| objects.iter().any(|object| object.key == *key)) {
+            let message = format!("{key} belongs to {owner}: remove it there or here");
+            troubles.push(Trouble::lasting("Conflict", message).about(key));
+        }
+        let steps: Vec<Step> = plan.steps.into_iter().filter(|step| step.stage == stage).collect();
+        self.write_ahead(&steps).await?;
+        let work: Vec<_> = steps.iter().map(|step| self.step(&applier, step)).collect();
+        let mut results = stream::iter(work).buffer_unordered(STEPS_IN_FLIGHT);
+        while let Some(result) = results.next().await {
+            match result {
+                Ok(done) => report.add(done),
+                Err(trouble) => troubles.push(trouble),
+            }
+        }
+        worst(troubles)
+    }
+
+    /// Watches the kinds of these objects, so that what is there is known.
+    pub(super) async fn watch(
+        &self,
+        applier: &Applier,
+        objects: impl Iterator<Item = &DesiredObject>,
+    ) -> Result<(), Trouble> {
+        let mut watched = BTreeSet::new();
+        for object in objects {
+            let scope = self.ctx.scope(&applier.account, self.desired.target, &object.key);
+            if !watched.insert((object.api_version.clone(), object.key.kind.clone(), scope.namespace.clone())) {
+                continue;
+            }
+            let kind = applier.kind(object).await?;
+            self.ctx.hub.watch(&scope, &kind).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes down what is about to be created.
+    async fn write_ahead(&self, steps: &[Step]) -> Result<(), Trouble> {
+        let planned = steps.iter().filter(|step| step.action.writes()).filter_map(|step| {
+            let object = self.desired.object(&step.key)?;
+            let entry = self.ctx.keeper.read(|ledger| ledger.get(&step.key).cloned());
+            let ours = entry.as_ref().is_some_and(|entry| entry.component == self.desired.name);
+            (!ours).then(|| Change::Put(step.key.clone(), self.planned(object)))
+        });
+        Ok(self.ctx.keeper.store(planned.collect::<Vec<_>>()).await?)
+    }
+
+    pub(super) fn planned(&self, object: &DesiredObject) -> Entry {
+        let version = object.api_version.rsplit('/').next().unwrap_or_default();
+        Entry {
+            component: self.desired.name.clone(),
+            target: self.desired.target,
+            version: version.into(),
+            uid: None,
+            state: EntryState::Planned,
+            owned: None,
+        }
+    }
+
+    async fn step(&self, applier: &Applier, step: &Step) -> Result<Done, Trouble> {
+        let Some(object) = self.desired.object(&step.key) else { return Ok(Done::default()) };
+        let object = self.with_policy(object)?;
+        match step.action {
+            Action::Keep | Action::Leave => Ok(Done::default()),
+            Action::Create | Action::Update | Action::Verify => self.write(applier, &object).await,
+            Action::Replace => {
+                let kind = applier.kind(&object).await?;
+                applier.until_gone(&object.key, &kind, self.patience).await?;
+                self.write(applier, &object).await
+            }
+            Action::Repair | Action::Report => self.repair(applier, &object).await,
+        }
+    }
+
+    /// The object with the fields that the runtime's policy leaves to others.
+    fn with_policy(&self, object: &DesiredObject) -> Result<DesiredObject, Trouble> {
+        let mut object = object.clone();
+        let ignored = payload::ignored_by(&self.ctx.spec.drift.ignore, &object_ref(&object.key));
+        let ignored = ignored.map_err(|error| Trouble::lasting("Invalid", format!("spec.drift.ignore: {error}")))?;
+        object.ignored.extend(ignored);
+        Ok(object)
+    }
+
+    pub(super) async fn write(&self, applier: &Applier, object: &DesiredObject) -> Result<Done, Trouble> {
+        self.ctx.cluster.breaker().pass(&self.ctx.clock).await;
+        let known = self.ctx.keeper.read(|ledger| ledger.get(&object.key).is_some_and(|entry| entry.uid.is_some()));
+        let applied = {
+            let _slot = self.ctx.budget.slot().await.ok_or_else(stopped)?;
+            applier.apply(object, known).await
+        };
+        if let Err(ApplyError::Kind { .. }) = &applied {
+            self.ctx.cluster.kinds().forget(&object.api_version);
+        }
+        let applied = applied?;
+        self.record(object, &applied.live);
+        Ok(Done { changes: i32::from(applied.changed), ..Done::default() })
+    }
+
+    fn record(&self, object: &DesiredObject, live: &Live) {
+        let entry = Entry {
+            uid: Some(live.uid.clone()),
+            state: EntryState::Applied,
+            owned: live.owned.clone(),
+            ..self.planned(object)
+        };
+        self.ctx.keeper.note([Change::Put(object.key.clone(), entry)]);
+    }
+
+    /// Finds out who changed what, tells, and puts it right if that is wanted.
+    async fn repair(&self, applier: &Applier, object: &DesiredObject) -> Result<Done, Trouble> {
+        let kind = applier.kind(object).await?;
+        let Some(live) = applier.get(&object.key, &kind).await? else { return self.write(applier, object).await };
+        let wanted = payload::without(&object.value(), Some(&live), &object.ignored);
+        let managed = crate::cluster::managed_fields(&live);
+        let fields = fields::drifted(&wanted, &managed);
+        let Some(seen) = self.ctx.hub.get(&object.key) else { return self.write(applier, object).await };
+        if fields.is_empty() {
+            // Ours as it was: the books were behind, or a field that others may change changed hands.
+            self.record(object, &seen);
+            return Ok(Done::default());
+        }
+        let now = self.ctx.now();
+        let wants_repair = self.ctx.drift_mode(object) == reeve_crds::runtime::policy::DriftMode::Repair;
+        let turn = self.ctx.contests.turn(&object.key, now);
+        let repairs = match turn {
+            Turn::Now(repairs) | Turn::Later(_, repairs) => repairs,
+        };
+        let mut drifted = Drifted {
+            key: object.key.clone(),
+            owned: seen.owned.clone(),
+            repaired: false,
+            shown: shown(&object.key, &fields, repairs),
+        };
+        match turn {
+            Turn::Now(_) if wants_repair => {
+                let mut done = self.write(applier, object).await?;
+                drifted.repaired = true;
+                drifted.shown.contested = self.ctx.contests.repaired(&object.key, now).then_some(true);
+                drifted.shown.repairs = i32::try_from(repairs + 1).ok();
+                done.drifted = Some(drifted);
+                Ok(done)
+            }
+            Turn::Now(_) => Ok(Done { drifted: Some(drifted), ..Done::default() }),
+            Turn::Later(at, _) => {
+                drifted.shown.contested = Some(true);
+                Ok(Done { drifted: Some(drifted), again_at: Some(at), ..Done::default() })
+            }
+        }
+    }
+
+    /// Resolves when the CRDs and Namespaces of this component can be used.
+    async fn established(&self) -> Result<(), Trouble> {
+        let keys = self.desired.objects.iter().filter(|object| object.stage == Stage::Foundations);
+        let keys: Vec<&ObjectKey> = keys.map(|object| &object.key).collect();
+        let dirty = self.ctx.hub.subscribe(self.ctx.runtime.clone());
+        let ready = async {
+            while let Some(trouble) = keys.iter().find_map(|key| self.unestablished(key)) {
+                if !trouble.transient {
+                    return Err(trouble);
+                }
+                dirty.changed().await;
+            }
+            Ok(())
+        };
+        tokio::select! {
+            result = ready => result,
+            () = self.ctx.clock.sleep(self.patience) => {
+                let what = keys.iter().find_map(|key| self.unestablished(key));
+                Err(what.unwrap_or_else(|| Trouble::passing("TimedOut", "foundations are not established in time")))
+            }
+        }
+    }
+
+    fn unestablished(&self, key: &ObjectKey) -> Option<Trouble> {
+        let live = self.ctx.hub.get(key)?;
+        let health = live.health?;
+        let message = format!("{key}: {}", health.message);
+        match health.state {
+            HealthState::Current => None,
+            HealthState::Failed => Some(Trouble::lasting("Unhealthy", message).about(key)),
+            HealthState::InProgress | HealthState::Terminating => Some(Trouble::passing("TimedOut", message).about(key)),
+        }
+    }
+}
+
+/// What one step did.
+#[derive(Debug, Default)]
+pub(super) struct Done {
+    changes: i32,
+    drifted: Option<Drifted>,
+    again_at: Option<Timestamp>,
+}
+
+impl Report {
+    fn add(&mut self, done: Done) {
+        self.changes += done.changes;
+        self.drifted.extend(done.drifted);
+        self.again_at = match (self.again_at, done.again_at) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+    }
+}
+
+/// Takes objects away, those that were applied last first, and waits until each stage is gone.
+pub(super) async fn remove(
+    ctx: &Context,
+    applier: &Applier,
+    target: ComponentTarget,
+    removals: Vec<(ObjectKey, Stage, Removal)>,
+    patience: Duration,
+) -> Result<i32, Trouble> {
+    let mut changes = 0;
+    for stage in Stage::ALL.into_iter().rev() {
+        let of_stage: Vec<_> = removals.iter().filter(|(_, at, _)| *at == stage).collect();
+        let deleting = of_stage.iter().filter(|(_, _, removal)| matches!(removal, Removal::Delete));
+        ctx.keeper.note(deleting.filter_map(|(key, _, _)| {
+            let entry = ctx.keeper.read(|ledger| ledger.get(key).cloned())?;
+            Some(Change::Put(key.clone(), Entry { state: EntryState::Deleting, ..entry }))
+        }).collect::<Vec<_>>());
+        let work = of_stage.into_iter().map(|(key, _, removal)| remove_one(ctx, applier, target, key, *removal, patience));
+        let work: Vec<_> = work.collect();
+        let mut results = stream::iter(work).buffer_unordered(STEPS_IN_FLIGHT);
+        let mut troubles = Vec::new();
+        while let Some(result) = results.next().await {
+            match result {
+                Ok(deleted) => changes += i32::from(deleted),
+                Err(trouble) => troubles.push(trouble),
+            }
+        }
+        worst(troubles)?;
+    }
+    Ok(changes)
+}
+
+/// True if something was deleted. The entry goes when the object has.
+async fn remove_one(
+    ctx: &Context,
+    applier: &Applier,
+    target: ComponentTarget,
+    key: &ObjectKey,
+    removal: Removal,
+    patience: Duration,
+) -> Result<bool, Trouble> {
+    let Some(entry) = ctx.keeper.read(|ledger| ledger.get(key).cloned()) else { return Ok(false) };
+    let forget = || ctx.keeper.note([Change::Drop(key.clone())]);
+    if matches!(removal, Removal::Release | Removal::Forget) {
+        forget();
+        return Ok(false);
+    }
+    let kind = match ctx.cluster.kinds().find(&api_version(key, &entry), &key.kind).await {
+        Ok(kind) => kind,
+        Err(KindsError::Missing { .. }) => {
+            // Its kind went, and all objects of it.
+            forget();
+            return Ok(false);
+        }
+        Err(cause) => return Err(ApplyError::Kind { object: key.clone(), cause }.into()),
+    };
+    let scope = ctx.scope(&applier.account, target, key);
+    ctx.hub.watch(&scope, &kind).await?;
+    if removal == Removal::Settle && ctx.hub.get(key).is_none_or(|live| live.runtime.as_deref() != Some(&*ctx.runtime)) {
+        forget();
+        return Ok(false);
+    }
+    let uid = entry.uid.clone().or_else(|| ctx.hub.get(key).map(|live| live.uid));
+    ctx.cluster.breaker().pass(&ctx.clock).await;
+    let gone = {
+        let _slot = ctx.budget.slot().await.ok_or_else(stopped)?;
+        applier.delete(key, &kind, uid.as_deref()).await?
+    };
+    if gone == Gone::Deleting {
+        applier.until_gone(key, &kind, patience).await?;
+    }
+    forget();
+    Ok(true)
+}
+
+/// The process is about to end: nothing more begins.
+fn stopped() -> Trouble {
+    Trouble::passing("Stopped", "the work is stopped")
+}
+
+/// The failure that is told: one that a person must see to comes before one that may pass.
+fn worst(mut troubles: Vec<Trouble>) -> Result<(), Trouble> {
+    troubles.sort_by(|a, b| (a.transient, &a.object).cmp(&(b.transient, &b.object)));
+    let count = troubles.len();
+    match troubles.into_iter().next() {
+        None => Ok(()),
+        Some(mut first) => {
+            if count > 1 {
+                first.message = format!("{} (and {} more)", first.message, count - 1);
+            }
+            Err(first)
+        }
+    }
+}
+
+fn shown(key: &ObjectKey, fields: &[fields::DriftedField], repairs: u32) -> DriftedObject {
+    let culprit = fields.iter().find(|field| field.manager.is_some()).or(fields.first());
+    DriftedObject {
+        object: object_ref(key),
+        fields: fields.iter().take(10).map(|field| field.path.to_string()).collect(),
+        manager: culprit.and_then(|field| field.manager.clone()),
+        changed_at: culprit.and_then(|field| field.time).map(Time),
+        repairs: i32::try_from(repairs).ok().filter(|repairs| *repairs > 0),
+        contested: None,
+    }
+}
+
+fn list(words: &[String]) -> String {
+    if words.is_empty() { "none".to_owned() } else { words.join(", ") }
+}
+
+/// Takes a whole component away.
+pub(super) async fn dissolve(ctx: &Context, component: &str, named: Option<&str>) -> Result<Report, Trouble> {
+    let mut report = Report::default();
+    for target in [ComponentTarget::Runtime, ComponentTarget::ControlPlane] {
+        let entries = ctx.keeper.entries_of(component);
+        let entries: Vec<_> = entries.into_iter().filter(|(_, entry)| entry.target == target).collect();
+        if entries.is_empty() {
+            continue;
+        }
+        let account = ctx.account_of(target, named.map(Arc::from).as_ref());
+        watch_entries(ctx, &account, &entries).await?;
+        let plan = crate::plan::removal(entries, ctx, &ctx.rules(), &|_| false);
+        let applier = ctx.applier(account);
+        report.changes += remove(ctx, &applier, target, plan.removals, ctx.spec.timeout.into()).await?;
+    }
+    // That nothing is left is written down before anyone is told.
+    ctx.keeper.flush().await?;
+    Ok(report)
+}
+
+/// Watches the kinds of these entries, so that what is there is known. A kind that is not served has no objects.
+async fn watch_entries(ctx: &Context, account: &Account, entries: &[(ObjectKey, Entry)]) -> Result<(), Trouble> {
+    let mut watched = BTreeSet::new();
+    for (key, entry) in entries {
+        let scope = ctx.scope(account, entry.target, key);
+        if !watched.insert((key.group.clone(), key.kind.clone(), entry.version.clone(), scope.namespace.clone())) {
+            continue;
+        }
+        match ctx.cluster.kinds().find(&api_version(key, entry), &key.kind).await {
+            Ok(kind) => ctx.hub.watch(&scope, &kind).await?,
+            Err(KindsError::Missing { .. }) => {}
+            Err(cause) => return Err(ApplyError::Kind { object: key.clone(), cause }.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Group and version of an entry's object.
+fn api_version(key: &ObjectKey, entry: &Entry) -> String {
+    match &*key.group {
+        "" => entry.version.to_string(),
+        group => format!("{group}/{}", entry.version),
+    }
+}

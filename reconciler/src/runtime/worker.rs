@@ -1,0 +1,423 @@
+//! The worker of one runtime: hears what changed, decides what may begin, and tells how it is going.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use kube::Api;
+use kube::api::ListParams;
+use reeve_crds::runtime::{Applier, RuntimeStatus};
+use reeve_crds::runtime_component::{RuntimeComponent, RuntimeComponentSpec};
+use reeve_crds::{Open, Runtime, State, annotation};
+use reeve_renderer::object::ObjectKey;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::{AbortHandle, JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use super::contest::Contests;
+use super::record::{Phase, Record};
+use super::reporter::Outlet;
+use super::work::Report;
+use super::{Budget, Context, ControlPlaneRules, Trouble};
+use crate::clock::{Clock, after};
+use crate::cluster::Cluster;
+use crate::desired::Desired;
+use crate::ledger::{Keeper, Pages};
+use crate::live::{Dirty, Hub};
+use crate::news::{News, Telling};
+use crate::refusal::Refusal;
+
+mod advance;
+mod ending;
+mod report;
+mod rollup;
+
+pub use ending::FINALIZER;
+pub use rollup::Rollup;
+
+/// What every worker of a cluster gets to work with.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The cluster.
+    pub cluster: Cluster,
+    /// What is known of its objects.
+    pub hub: Hub,
+    /// Time.
+    pub clock: Clock,
+    /// How many writes may be under way, of all runtimes together.
+    pub writes: Arc<Semaphore>,
+    /// What components may do in the control plane.
+    pub control_plane: Arc<ControlPlaneRules>,
+    /// Who works here.
+    pub identity: String,
+    /// Whom to tell what happens.
+    pub telling: Telling,
+    /// Ends the work.
+    pub stop: CancellationToken,
+}
+
+/// What a worker is told. The latest counts.
+#[derive(Clone, Debug, Default)]
+pub struct Message {
+    /// The Runtime as the cluster has it.
+    pub object: Option<Arc<Runtime>>,
+    /// What Git wants; nothing is done as long as nobody knows.
+    pub desired: Option<Assignment>,
+    /// The components as people changed them.
+    pub components: BTreeMap<Arc<str>, Wish>,
+    /// Whether the source is suspended, and with it everything that comes from it.
+    pub source_suspended: bool,
+}
+
+/// What Git wants of a runtime.
+pub type Assignment = Arc<Desired>;
+
+/// What people ask of a component.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wish {
+    /// To leave it alone.
+    pub suspend: bool,
+    /// To look at it now.
+    pub request: Option<String>,
+}
+
+impl Wish {
+    /// What an object says.
+    pub fn of(object: &RuntimeComponent) -> Self {
+        let annotations = object.metadata.annotations.as_ref();
+        Self {
+            suspend: object.spec.suspend == Some(true),
+            request: annotations.and_then(|all| all.get(annotation::RECONCILE)).cloned(),
+        }
+    }
+}
+
+/// The way to a worker.
+#[derive(Clone, Debug)]
+pub struct Handle(Arc<watch::Sender<Message>>);
+
+impl Handle {
+    /// A handle, and what a worker listens to.
+    pub fn new() -> Self {
+        Self(Arc::new(watch::Sender::new(Message::default())))
+    }
+
+    /// Tells the worker something.
+    pub fn tell(&self, change: impl FnOnce(&mut Message)) {
+        self.0.send_modify(change);
+    }
+
+    /// Tells the worker something, if that is news.
+    pub fn tell_if(&self, change: impl FnOnce(&mut Message) -> bool) {
+        self.0.send_if_modified(change);
+    }
+
+    /// Works until the runtime is gone, the inventory belongs to someone else, or the work is stopped.
+    pub async fn work(&self, setup: Setup, rollup: Rollup) -> Result<End, Trouble> {
+        let mut messages = self.0.subscribe();
+        messages.mark_changed();
+        let object = loop {
+            if let Some(object) = messages.borrow_and_update().object.clone() {
+                break object;
+            }
+            if messages.changed().await.is_err() {
+                return Ok(End::Stopped);
+            }
+        };
+        messages.mark_changed();
+        Worker::load(setup, rollup, &object).await?.run(messages).await
+    }
+}
+
+impl Default for Handle {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// How a worker ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The runtime is gone.
+    Gone,
+    /// It was asked to.
+    Stopped,
+}
+
+/// What a task of a component was about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Task {
+    Lay,
+    Apply,
+    Finish,
+    Remove,
+}
+
+struct TaskEnd {
+    component: Arc<str>,
+    task: Task,
+    number: u64,
+    result: Result<Report, Trouble>,
+}
+
+/// A change of the whole runtime that is under way.
+#[derive(Clone, Copy, Debug)]
+struct Rollout {
+    began: Timestamp,
+    changes: i32,
+    failed: bool,
+}
+
+struct Worker {
+    setup: Setup,
+    ctx: Arc<Context>,
+    outlet: Outlet,
+    rollup: Rollup,
+    object: Arc<Runtime>,
+    desired: Option<Assignment>,
+    records: BTreeMap<Arc<str>, Record>,
+    /// Components that others build on, by what they provide.
+    providers: HashMap<Arc<str>, BTreeSet<Arc<str>>>,
+    specs: BTreeMap<Arc<str>, RuntimeComponentSpec>,
+    tasks: JoinSet<TaskEnd>,
+    running: HashMap<Arc<str>, AbortHandle>,
+    dirty: Dirty,
+    suspended: bool,
+    status: RuntimeStatus,
+    rollout: Option<Rollout>,
+    next_full_check: Timestamp,
+    handled: Option<String>,
+    /// Components whose status may have changed.
+    touched: BTreeSet<Arc<str>>,
+}
+
+impl Worker {
+    async fn load(setup: Setup, rollup: Rollup, object: &Arc<Runtime>) -> Result<Self, Trouble> {
+        let own = setup.cluster.own().map_err(|error| Trouble::passing("Unreachable", reeve_process::chain(&error)))?;
+        let name: Arc<str> = object.metadata.name.as_deref().unwrap_or_default().into();
+        let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
+        let keeper = Keeper::load(&own, namespace, name.clone()).await?;
+        let outlet = Outlet::new(own.clone(), object, setup.clock.clone());
+        let components: Api<RuntimeComponent> = Api::namespaced(own, namespace);
+        let listed = components.list(&ListParams::default().fields(&format!("spec.runtime={name}"))).await;
+        let listed = listed.map_err(|error| {
+            let refusal = Refusal::of(&error);
+            Trouble::passing(refusal.reason.as_str(), format!("cannot list the components of {name}: {}", refusal.message))
+        })?;
+        let now = setup.clock.now();
+        let mut records = BTreeMap::new();
+        let mut specs = BTreeMap::new();
+        for component in listed.items {
+            let name: Arc<str> = component.spec.component.as_str().into();
+            outlet.found(&name, &component);
+            let mut record = Record::new(name.clone(), component.status.clone().unwrap_or_default(), now);
+            record.suspended = component.spec.suspend == Some(true);
+            records.insert(name.clone(), record);
+            specs.insert(name, component.spec);
+        }
+        for name in keeper.read(|ledger| ledger.components()) {
+            records.entry(name.clone()).or_insert_with(|| Record::new(name, Default::default(), now));
+        }
+        let spec = Arc::new(object.spec.clone());
+        let ctx = Arc::new(Context {
+            runtime: name.clone(),
+            budget: Budget { own: Arc::new(Semaphore::new(slots(&spec))), all: setup.writes.clone() },
+            cluster: setup.cluster.clone(),
+            hub: setup.hub.clone(),
+            keeper,
+            clock: setup.clock.clone(),
+            control_plane: setup.control_plane.clone(),
+            contests: Contests::default(),
+            spec,
+        });
+        Ok(Self {
+            dirty: setup.hub.subscribe(name),
+            next_full_check: after(now, object.spec.drift.full_check_interval.into()),
+            status: object.status.clone().unwrap_or_default(),
+            handled: None,
+            outlet,
+            rollup,
+            object: object.clone(),
+            desired: None,
+            records,
+            providers: HashMap::new(),
+            specs,
+            tasks: JoinSet::new(),
+            running: HashMap::new(),
+            suspended: false,
+            rollout: None,
+            touched: BTreeSet::new(),
+            ctx,
+            setup,
+        })
+    }
+
+    async fn run(mut self, mut messages: watch::Receiver<Message>) -> Result<End, Trouble> {
+        let (keeper, outlet, clock) = (self.ctx.keeper.clone(), self.outlet.clone(), self.ctx.clock.clone());
+        let own = self.setup.cluster.own().map_err(|error| Trouble::passing("Unreachable", reeve_process::chain(&error)))?;
+        let pages = Pages {
+            api: Api::namespaced(own, self.object.metadata.namespace.as_deref().unwrap_or_default()),
+            runtime: self.ctx.runtime.clone(),
+            owner: outlet.owner(),
+            writer: self.setup.identity.clone(),
+        };
+        let stop = self.setup.stop.clone();
+        let dirty = self.dirty.clone();
+        let mut keeping = std::pin::pin!(keeper.run(pages, &clock));
+        let mut reporting = std::pin::pin!(outlet.run());
+        loop {
+            let next = self.next_timer();
+            tokio::select! {
+                () = stop.cancelled() => break,
+                fenced = &mut keeping => return Err(fenced.into()),
+                () = &mut reporting => {}
+                changed = messages.changed() => {
+                    if changed.is_err() {
+                        break;
+                    }
+                    let message = messages.borrow_and_update().clone();
+                    self.hear(message);
+                }
+                () = dirty.changed() => {
+                    let keys = dirty.take();
+                    self.look_at(&keys);
+                }
+                Some(ended) = self.tasks.join_next(), if !self.tasks.is_empty() => {
+                    if let Ok(ended) = ended {
+                        self.take(ended)?;
+                    }
+                }
+                () = clock.sleep_until(next) => self.timers().await,
+            }
+            self.advance();
+            self.report();
+            if self.is_gone() {
+                // Nothing may be pending when the object goes that it belongs to.
+                tokio::select! {
+                    fenced = &mut keeping => return Err(fenced.into()),
+                    done = self.let_go() => return done.map(|()| End::Gone),
+                }
+            }
+        }
+        tokio::select! {
+            fenced = &mut keeping => Err(fenced.into()),
+            () = self.stop() => Ok(End::Stopped),
+        }
+    }
+
+    /// Takes in what people and Git say.
+    fn hear(&mut self, message: Message) {
+        if let Some(object) = message.object {
+            self.take_object(&object);
+        }
+        let suspended = message.source_suspended || self.object.spec.suspend == Some(true);
+        let was_suspended = std::mem::replace(&mut self.suspended, suspended);
+        for (name, wish) in message.components {
+            self.take_wish(&name, wish);
+        }
+        if let Some(desired) = message.desired
+            && self.desired.as_ref().is_none_or(|before| !Arc::ptr_eq(before, &desired))
+        {
+            self.assign(desired);
+        }
+        if suspended != was_suspended {
+            let names: Vec<Arc<str>> = self.records.keys().cloned().collect();
+            names.iter().for_each(|name| self.begin(name));
+        }
+    }
+
+    fn take_object(&mut self, object: &Arc<Runtime>) {
+        if self.object.spec != object.spec {
+            let mut ctx = (*self.ctx).clone();
+            ctx.spec = Arc::new(object.spec.clone());
+            if object.spec.concurrency != self.object.spec.concurrency {
+                ctx.budget.own = Arc::new(Semaphore::new(slots(&ctx.spec)));
+            }
+            self.ctx = Arc::new(ctx);
+        }
+        let request = object.metadata.annotations.as_ref().and_then(|all| all.get(annotation::RECONCILE)).cloned();
+        let deleting = object.metadata.deletion_timestamp.is_some();
+        let was_deleting = self.object.metadata.deletion_timestamp.is_some();
+        self.object = object.clone();
+        if deleting && !was_deleting {
+            self.dissolve();
+        }
+        let done = self.handled.as_ref().or(self.status.last_handled_reconcile_at.as_ref());
+        if request.is_some() && request.as_ref() != done && self.desired.is_some() {
+            self.handled = request;
+            let names: Vec<Arc<str>> = self.records.keys().cloned().collect();
+            names.iter().for_each(|name| self.retry(name));
+        }
+    }
+
+    fn take_wish(&mut self, name: &Arc<str>, wish: Wish) {
+        let Some(record) = self.records.get_mut(name) else { return };
+        let asked = wish.request.is_some() && wish.request != record.status.last_handled_reconcile_at && wish.request != record.request;
+        if asked {
+            record.request = wish.request;
+        }
+        let turned = record.suspended != wish.suspend;
+        record.suspended = wish.suspend;
+        if turned || asked {
+            self.retry(name);
+        }
+    }
+
+    fn next_timer(&self) -> Timestamp {
+        let of_record = |record: &Record| {
+            let phase = match &record.phase {
+                Phase::Failed { retry_at } => Some(*retry_at),
+                // Once it is told to be late there is nothing more to wait for.
+                Phase::Settling { deadline } if record.status.state != Some(State::Error) => Some(*deadline),
+                _ => None,
+            };
+            phase.into_iter().chain(record.again_at)
+        };
+        self.records.values().flat_map(of_record).chain([self.next_full_check]).min().unwrap_or(Timestamp::MAX)
+    }
+
+    async fn timers(&mut self) {
+        let now = self.ctx.now();
+        let due: Vec<Arc<str>> = self
+            .records
+            .values()
+            .filter(|record| {
+                matches!(record.phase, Phase::Failed { retry_at } if retry_at <= now)
+                    || record.again_at.is_some_and(|at| at <= now)
+            })
+            .map(|record| record.name.clone())
+            .collect();
+        for name in &due {
+            if let Some(record) = self.records.get_mut(name) {
+                record.again_at = None;
+                record.drift.retain(|_, drifted| drifted.repaired);
+            }
+            self.begin(name);
+        }
+        self.touched.extend(self.records.values().filter(|record| matches!(record.phase, Phase::Settling { .. })).map(|record| record.name.clone()));
+        if now >= self.next_full_check {
+            self.next_full_check = after(now, self.ctx.spec.drift.full_check_interval.into());
+            self.setup.hub.refresh(now).await;
+            let keys: BTreeSet<ObjectKey> = self.ctx.keeper.read(|ledger| ledger.iter().map(|(key, _)| key.clone()).collect());
+            self.look_at(&keys);
+        }
+    }
+
+    fn applier(&self) -> Applier {
+        Applier {
+            kind: Some(Open::Known(self.object.spec.target.kind)),
+            identity: Some(self.setup.identity.clone()),
+            version: Some(reeve_process::version::VERSION.to_owned()),
+            kubernetes_version: None,
+        }
+    }
+
+    fn news(&self, news: News) {
+        self.setup.telling.tell(self.object.spec.source_ref.as_ref().map(|source| source.name.as_str()), &self.object, news);
+    }
+}
+
+/// How many writes of a runtime may be under way.
+fn slots(spec: &reeve_crds::RuntimeSpec) -> usize {
+    usize::try_from(spec.concurrency).unwrap_or(1).max(1)
+}

@@ -1,0 +1,441 @@
+//! What may begin, and what an end leads to.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use reeve_crds::outcome::Outcome;
+use reeve_renderer::object::ObjectKey;
+
+use super::{Assignment, Task, TaskEnd, Worker};
+use crate::clock::after;
+use crate::desired::{Desired, DesiredComponent, Stage};
+use crate::runtime::Trouble;
+use crate::runtime::record::{Phase, Record, examine};
+use crate::runtime::status;
+use crate::runtime::work::{self, Drifted, Report, Work};
+
+impl Worker {
+    /// Git wants something else.
+    pub(super) fn assign(&mut self, desired: Assignment) {
+        let now = self.ctx.now();
+        self.providers = providers(&desired);
+        let good = self.status.last_good.as_ref().is_some_and(|good| good.digest == *desired.digest);
+        if !good {
+            self.rollout = Some(super::Rollout { began: now, changes: 0, failed: false });
+        }
+        for component in &desired.components {
+            self.setup.hub.set_rules(&self.ctx.runtime, &component.name, component.health.clone());
+            let record = self
+                .records
+                .entry(component.name.clone())
+                .or_insert_with(|| Record::new(component.name.clone(), Default::default(), now));
+            let same = record.desired.as_ref().is_some_and(|before| is_same(before, component));
+            record.desired = Some(component.clone());
+            if same && !matches!(record.phase, Phase::Failed { .. }) {
+                continue;
+            }
+            if record.is_busy() || matches!(record.phase, Phase::Settling { .. }) {
+                let entry = status::history(record, Outcome::Superseded, None, now);
+                status::remember(&mut record.status.history, entry);
+            }
+            record.revision = desired.revision.clone();
+            self.restart(&component.name);
+        }
+        let wanted: BTreeSet<&Arc<str>> = desired.components.iter().map(|component| &component.name).collect();
+        let left: Vec<Arc<str>> = self.records.keys().filter(|name| !wanted.contains(name)).cloned().collect();
+        for name in left {
+            if let Some(record) = self.records.get_mut(&name) {
+                record.desired = None;
+            }
+            self.restart(&name);
+        }
+        self.desired = Some(desired);
+    }
+
+    /// Begins anew, with a clean slate.
+    fn restart(&mut self, name: &Arc<str>) {
+        let now = self.ctx.now();
+        if let Some(record) = self.records.get_mut(name) {
+            record.began = now;
+            record.applied_at = None;
+            record.changes = 0;
+            record.attempts = 0;
+            record.trouble = None;
+            record.laid = false;
+        }
+        self.begin(name);
+    }
+
+    /// Looks at a component again, whatever it waits for.
+    pub(super) fn retry(&mut self, name: &Arc<str>) {
+        if let Some(record) = self.records.get_mut(name) {
+            record.attempts = 0;
+            record.drift.retain(|_, drifted| drifted.repaired);
+        }
+        self.begin(name);
+    }
+
+    /// Begins a component from its first step, giving up what was under way.
+    pub(super) fn begin(&mut self, name: &Arc<str>) {
+        if let Some(running) = self.running.remove(name) {
+            running.abort();
+        }
+        self.touched.insert(name.clone());
+        let suspended = self.suspended;
+        let known = self.desired.is_some();
+        let Some(record) = self.records.get_mut(name) else { return };
+        record.task += 1;
+        if suspended || record.suspended {
+            record.phase = Phase::Suspended;
+            return;
+        }
+        match &record.desired {
+            // Until Git has spoken, what is not wanted is not known either.
+            None if !known => {}
+            None => record.phase = Phase::Removing,
+            Some(desired) if desired.objects.iter().any(|object| object.stage == Stage::Foundations) => {
+                record.phase = Phase::Laying;
+                self.start(name, Task::Lay);
+            }
+            Some(_) => {
+                record.laid = true;
+                record.phase = Phase::Waiting(Vec::new());
+            }
+        }
+    }
+
+    /// Starts whatever may start now.
+    pub(super) fn advance(&mut self) {
+        let mut open: Vec<Arc<str>> = self.touched.iter().cloned().collect();
+        open.extend(self.records.values().filter(|record| matches!(record.phase, Phase::Waiting(_) | Phase::Removing)).map(|record| record.name.clone()));
+        // Whatever becomes ready may let another begin.
+        while let Some(name) = open.pop() {
+            let became_ready = self.step(&name);
+            if became_ready {
+                open.extend(self.records.values().filter(|record| matches!(record.phase, Phase::Waiting(_))).map(|record| record.name.clone()));
+            }
+        }
+    }
+
+    /// One component's next step. True if it is ready now and was not.
+    fn step(&mut self, name: &Arc<str>) -> bool {
+        let now = self.ctx.now();
+        let Some(record) = self.records.get(name) else { return false };
+        match (&record.phase, &record.desired) {
+            (Phase::Waiting(_), Some(desired)) => {
+                let missing = self.missing(desired);
+                let begins = missing.is_empty();
+                let changed = record.phase != Phase::Waiting(missing.clone());
+                if let Some(record) = self.records.get_mut(name) {
+                    record.phase = if begins { Phase::Applying } else { Phase::Waiting(missing) };
+                }
+                if begins {
+                    self.start(name, Task::Apply);
+                }
+                if changed {
+                    self.touched.insert(name.clone());
+                }
+                false
+            }
+            (Phase::Settling { .. }, Some(desired)) => {
+                let condition = examine(desired, &*self.ctx);
+                let healthy = condition.unhealthy.is_empty();
+                self.set_condition(name, condition);
+                healthy && self.settled(name)
+            }
+            (Phase::Ready, Some(desired)) => {
+                let condition = examine(desired, &*self.ctx);
+                let timeout = self.timeout(desired);
+                let ill = !condition.unhealthy.is_empty();
+                self.set_condition(name, condition);
+                if ill && let Some(record) = self.records.get_mut(name) {
+                    record.phase = Phase::Settling { deadline: after(now, timeout) };
+                }
+                false
+            }
+            (Phase::Removing, None) => {
+                if self.desired.is_some() && !self.running.contains_key(name) && !self.is_needed(name) {
+                    self.start(name, Task::Remove);
+                }
+                false
+            }
+            _ => false,
+        }
+    }
+
+    fn set_condition(&mut self, name: &Arc<str>, condition: crate::runtime::record::Condition) {
+        if let Some(record) = self.records.get_mut(name)
+            && record.condition != condition
+        {
+            record.condition = condition;
+            self.touched.insert(name.clone());
+        }
+    }
+
+    /// All objects are healthy: what comes last, or done. True if it is done.
+    fn settled(&mut self, name: &Arc<str>) -> bool {
+        self.touched.insert(name.clone());
+        let Some(work) = self.work(name) else { return false };
+        let has_more = work.has_jobs_after() || !self.ctx.plan(&work.desired).removals.is_empty();
+        if has_more {
+            if let Some(record) = self.records.get_mut(name) {
+                record.phase = Phase::Finishing;
+            }
+            self.start(name, Task::Finish);
+            return false;
+        }
+        self.ready(name);
+        true
+    }
+
+    fn ready(&mut self, name: &Arc<str>) {
+        let now = self.ctx.now();
+        let Some(record) = self.records.get_mut(name) else { return };
+        record.phase = Phase::Ready;
+        record.trouble = None;
+        record.attempts = 0;
+        if let Some(request) = record.request.take() {
+            record.status.last_handled_reconcile_at = Some(request);
+        }
+        let Some(desired) = record.desired.clone() else { return };
+        let good = record.status.last_good.as_ref();
+        if good.is_none_or(|good| good.digest != *desired.digest || good.version.as_deref() != Some(&*desired.version)) {
+            record.status.last_good = Some(status::rendered(&desired, &record.revision, now));
+            let entry = status::history(record, Outcome::Succeeded, None, now);
+            status::remember(&mut record.status.history, entry);
+        }
+    }
+
+    /// What a component waits for: components it depends on, and foundations that it builds on.
+    fn missing(&self, desired: &DesiredComponent) -> Vec<Arc<str>> {
+        let not_ready = |name: &&Arc<str>| self.records.get(*name).is_none_or(|record| !record.is_ready());
+        let not_laid = |name: &&Arc<str>| self.records.get(*name).is_none_or(|record| !record.laid);
+        let built_on = self.providers.get(&desired.name).into_iter().flatten();
+        let missing: BTreeSet<Arc<str>> =
+            desired.depends_on.iter().filter(not_ready).chain(built_on.filter(not_laid)).cloned().collect();
+        missing.into_iter().collect()
+    }
+
+    /// Whether another component that is on its way out still builds on this one.
+    fn is_needed(&self, name: &Arc<str>) -> bool {
+        self.records.values().any(|record| {
+            record.desired.is_none()
+                && record.name != *name
+                && self.specs.get(&record.name).is_some_and(|spec| spec.depends_on.iter().any(|on| **on == **name))
+        })
+    }
+
+    fn timeout(&self, desired: &DesiredComponent) -> std::time::Duration {
+        desired.timeout.unwrap_or_else(|| self.ctx.spec.timeout.into())
+    }
+
+    fn work(&self, name: &Arc<str>) -> Option<Work> {
+        let record = self.records.get(name)?;
+        let desired = record.desired.clone()?;
+        Some(Work {
+            ctx: self.ctx.clone(),
+            patience: self.timeout(&desired),
+            desired,
+            jobs: record.status.jobs.clone(),
+            first: record.status.last_good.is_none(),
+        })
+    }
+
+    fn start(&mut self, name: &Arc<str>, task: Task) {
+        let Some(record) = self.records.get(name) else { return };
+        let (number, component) = (record.task, name.clone());
+        let handle = if task == Task::Remove {
+            let named = self.specs.get(name).and_then(|spec| spec.service_account_name.clone());
+            let ctx = self.ctx.clone();
+            self.tasks.spawn(async move {
+                let result = work::dissolve(&ctx, &component, named.as_deref()).await;
+                TaskEnd { component, task, number, result }
+            })
+        } else {
+            let Some(work) = self.work(name) else { return };
+            self.tasks.spawn(async move {
+                let result = match task {
+                    Task::Lay => work.lay().await,
+                    Task::Apply => work.apply().await,
+                    Task::Finish | Task::Remove => work.finish().await,
+                };
+                TaskEnd { component, task, number, result }
+            })
+        };
+        self.running.insert(name.clone(), handle);
+    }
+
+    /// A task ended.
+    pub(super) fn take(&mut self, ended: TaskEnd) -> Result<(), Trouble> {
+        let name = ended.component;
+        let now = self.ctx.now();
+        let Some(record) = self.records.get_mut(&name).filter(|record| record.task == ended.number) else { return Ok(()) };
+        self.running.remove(&name);
+        self.touched.insert(name.clone());
+        let report = match ended.result {
+            Err(trouble) if trouble.fenced => return Err(trouble),
+            Err(trouble) => {
+                self.fail(&name, trouble);
+                return Ok(());
+            }
+            Ok(report) => report,
+        };
+        record.changes += report.changes;
+        if let Some(rollout) = &mut self.rollout {
+            rollout.changes += report.changes;
+        }
+        for run in &report.jobs {
+            record.status.jobs.retain(|before| before.name != run.name || before.phase != run.phase);
+            record.status.jobs.push(run.clone());
+        }
+        match ended.task {
+            Task::Lay => {
+                record.laid = true;
+                record.phase = Phase::Waiting(Vec::new());
+            }
+            Task::Apply => {
+                record.trouble = None;
+                record.again_at = report.again_at;
+                record.applied_at = Some(now);
+                if let Some(desired) = record.desired.clone() {
+                    let applied = record.status.applied.as_ref();
+                    if applied.is_none_or(|applied| applied.digest != *desired.digest || applied.version.as_deref() != Some(&*desired.version)) {
+                        record.status.applied = Some(status::rendered(&desired, &record.revision, now));
+                    }
+                    let timeout = desired.timeout.unwrap_or_else(|| self.ctx.spec.timeout.into());
+                    record.phase = Phase::Settling { deadline: after(now, timeout) };
+                }
+                self.take_drift(&name, report);
+            }
+            Task::Finish => self.ready(&name),
+            Task::Remove => {
+                self.records.remove(&name);
+                self.specs.remove(&name);
+                self.setup.hub.set_rules(&self.ctx.runtime, &name, Arc::default());
+                self.outlet.gone(&name);
+            }
+        }
+        Ok(())
+    }
+
+    fn take_drift(&mut self, name: &Arc<str>, report: Report) {
+        let Some(record) = self.records.get_mut(name) else { return };
+        let told = std::mem::take(&mut record.drift);
+        record.drift = told.iter().filter(|(_, drifted)| drifted.repaired).map(|(key, drifted)| (key.clone(), drifted.clone())).take(9).collect();
+        let mut news = Vec::new();
+        for drifted in report.drifted {
+            let known = told.get(&drifted.key).is_some_and(|before| !before.repaired && before.owned == drifted.owned);
+            if !known || drifted.repaired {
+                news.push(drifted.clone());
+            }
+            record.drift.insert(drifted.key.clone(), drifted);
+        }
+        news.iter().for_each(|drifted| self.tell_drift(name, drifted));
+    }
+
+    /// Objects changed: health is looked at again, and whether someone changed what we own.
+    pub(super) fn look_at(&mut self, keys: &BTreeSet<ObjectKey>) {
+        let names: BTreeSet<Arc<str>> = self.ctx.keeper.read(|ledger| {
+            keys.iter().filter_map(|key| ledger.get(key)).map(|entry| entry.component.clone()).collect()
+        });
+        for name in names {
+            let Some(record) = self.records.get(&name) else { continue };
+            self.touched.insert(name.clone());
+            if !matches!(record.phase, Phase::Ready | Phase::Settling { .. }) {
+                continue;
+            }
+            let Some(desired) = record.desired.clone() else { continue };
+            let plan = self.ctx.plan(&desired);
+            let told = |key: &ObjectKey, record: &Record| {
+                let owned = self.ctx.hub.get(key).and_then(|live| live.owned);
+                record.drift.get(key).is_some_and(|drifted| !drifted.repaired && drifted.owned == owned)
+            };
+            let acts = |step: &crate::plan::Step| step.action.writes() || step.action == crate::plan::Action::Report;
+            let needs_work = plan.steps.iter().any(|step| acts(step) && !told(&step.key, record));
+            let healed: Vec<ObjectKey> = record
+                .drift
+                .iter()
+                .filter(|(key, drifted)| !drifted.repaired && !plan.steps.iter().any(|step| step.key == **key && acts(step)))
+                .map(|(key, _)| key.clone())
+                .collect();
+            if let Some(record) = self.records.get_mut(&name) {
+                healed.iter().for_each(|key| drop(record.drift.remove(key)));
+            }
+            if needs_work {
+                self.begin(&name);
+            }
+        }
+    }
+
+    fn fail(&mut self, name: &Arc<str>, trouble: Trouble) {
+        let now = self.ctx.now();
+        let most = self.ctx.spec.max_backoff.into();
+        let Some(record) = self.records.get_mut(name) else { return };
+        let retry_at = record.next_try(&trouble, now, most);
+        record.attempts += 1;
+        record.phase = Phase::Failed { retry_at };
+        let before = record.trouble.as_ref().map(|(before, _)| (before.reason, before.message.clone()));
+        let since = record.trouble.as_ref().map_or(now, |(_, since)| *since);
+        let is_news = before != Some((trouble.reason, trouble.message.clone()));
+        record.trouble = Some((trouble.clone(), since));
+        if record.attempts == 1 && record.desired.is_some() {
+            let entry = status::history(record, Outcome::Failed, Some(trouble.message.clone()), now);
+            status::remember(&mut record.status.history, entry);
+        }
+        let attempts = record.attempts;
+        self.tell_trouble(name, &trouble, attempts, is_news);
+    }
+}
+
+impl Drifted {
+    /// What happened, in a sentence.
+    pub(super) fn sentence(&self) -> String {
+        let fields = self.shown.fields.join(", ");
+        let who = self.shown.manager.as_deref().unwrap_or("somebody");
+        let when = self.shown.changed_at.as_ref().map(|time| format!(" at {}", time.0)).unwrap_or_default();
+        let outcome = match (self.repaired, self.shown.contested) {
+            (true, Some(true)) => "; put right again, and from now on less often, since it is changed back each time",
+            (true, _) => "; put right",
+            (false, Some(true)) => "; left for now, since it is changed back each time",
+            (false, _) => "; left as it is, as the policy says",
+        };
+        format!("{}: {fields} changed by {who}{when}{outcome}", self.key)
+    }
+}
+
+/// Whether nothing of a component has to be applied anew.
+fn is_same(before: &DesiredComponent, after: &DesiredComponent) -> bool {
+    before.digest == after.digest
+        && before.version == after.version
+        && before.chart == after.chart
+        && before.target == after.target
+        && before.service_account == after.service_account
+        && before.depends_on == after.depends_on
+}
+
+/// Which other components give a component its namespaces and kinds.
+fn providers(desired: &Desired) -> HashMap<Arc<str>, BTreeSet<Arc<str>>> {
+    let mut namespaces: HashMap<Arc<str>, Arc<str>> = HashMap::new();
+    let mut kinds: HashMap<(String, String), Arc<str>> = HashMap::new();
+    for component in &desired.components {
+        for object in component.objects.iter().filter(|object| object.stage == Stage::Foundations) {
+            if &*object.key.kind == "Namespace" {
+                namespaces.insert(object.key.name.clone(), component.name.clone());
+                continue;
+            }
+            let crd = object.value();
+            let text = |path| crd.pointer(path).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
+            kinds.insert((text("/spec/group"), text("/spec/names/kind")), component.name.clone());
+        }
+    }
+    let needs = |component: &Arc<DesiredComponent>| {
+        let mut needed = BTreeSet::new();
+        for object in &component.objects {
+            needed.extend(object.key.namespace.as_ref().and_then(|namespace| namespaces.get(namespace)).cloned());
+            needed.extend(kinds.get(&(object.key.group.to_string(), object.key.kind.to_string())).cloned());
+        }
+        needed.remove(&component.name);
+        (component.name.clone(), needed)
+    };
+    desired.components.iter().map(needs).filter(|(_, needed)| !needed.is_empty()).collect()
+}

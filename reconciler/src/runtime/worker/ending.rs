@@ -1,0 +1,77 @@
+//! How a runtime ends, and how the work on it does.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Api;
+use kube::api::{Patch, PatchParams};
+use reeve_crds::Runtime;
+use reeve_crds::runtime::policy::DeletionPolicy;
+use serde_json::json;
+
+use super::Worker;
+use crate::desired::{Desired, Revision};
+use crate::refusal::Refusal;
+use crate::runtime::Trouble;
+
+/// What keeps a Runtime until its objects are seen to.
+pub const FINALIZER: &str = "reeve.dev/runtime";
+/// How long writes under way may take when the process stops.
+const LAST_WRITES: Duration = Duration::from_secs(10);
+
+impl Worker {
+    /// The Runtime is being deleted: its objects go first, if its policy says so.
+    pub(super) fn dissolve(&mut self) {
+        match self.ctx.spec.deletion_policy {
+            DeletionPolicy::Orphan => {
+                self.tasks.abort_all();
+                self.running.clear();
+                self.records.clear();
+            }
+            DeletionPolicy::Delete => {
+                let nothing = Desired { revision: Revision::default(), digest: "".into(), components: Vec::new() };
+                self.assign(Arc::new(nothing));
+            }
+        }
+    }
+
+    /// Whether nothing is left of a Runtime that is being deleted.
+    pub(super) fn is_gone(&self) -> bool {
+        self.object.metadata.deletion_timestamp.is_some() && self.records.is_empty()
+    }
+
+    /// Lets the Runtime go. Its components and its inventory go with it, since it owns them.
+    pub(super) async fn let_go(&self) -> Result<(), Trouble> {
+        self.ctx.keeper.flush().await?;
+        self.outlet.flush().await;
+        let finalizers = self.object.metadata.finalizers.iter().flatten();
+        let left: Vec<&String> = finalizers.filter(|finalizer| *finalizer != FINALIZER).collect();
+        let patch = json!({
+            "metadata": { "finalizers": left, "resourceVersion": self.object.metadata.resource_version },
+        });
+        let own = self.setup.cluster.own().map_err(|error| Trouble::passing("Unreachable", reeve_process::chain(&error)))?;
+        let api: Api<Runtime> = Api::namespaced(own, self.object.metadata.namespace.as_deref().unwrap_or_default());
+        match api.patch(&self.ctx.runtime, &PatchParams::default(), &Patch::Merge(&patch)).await {
+            Ok(_) => Ok(()),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+            Err(error) => {
+                let refusal = Refusal::of(&error);
+                Err(Trouble::passing(refusal.reason.as_str(), format!("cannot let the runtime go: {}", refusal.message)))
+            }
+        }
+    }
+
+    /// Lets writes under way end, begins nothing more, and stores what is known.
+    pub(super) async fn stop(&mut self) {
+        self.ctx.budget.own.close();
+        let rest = async { while self.tasks.join_next().await.is_some() {} };
+        // Waits inside tasks, for a Job say, are given up; what was written is in the books.
+        let _ = tokio::time::timeout(LAST_WRITES, rest).await;
+        self.tasks.abort_all();
+        let _ = tokio::time::timeout(LAST_WRITES, async {
+            let _ = self.ctx.keeper.flush().await;
+            self.outlet.flush().await;
+        })
+        .await;
+    }
+}

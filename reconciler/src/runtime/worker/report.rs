@@ -1,0 +1,153 @@
+//! Tells how it is going: statuses where they changed, an event and a line where something happened.
+
+use std::sync::Arc;
+
+use reeve_crds::State;
+use reeve_crds::outcome::Outcome;
+use tracing::{info, warn};
+
+use super::Worker;
+use crate::clock::since;
+use crate::news::News;
+use crate::runtime::Trouble;
+use crate::runtime::record::Record;
+use crate::runtime::reporter::Haste;
+use crate::runtime::status::{self, RuntimeFacts};
+use crate::runtime::work::Drifted;
+
+/// Failures in a row after which people are told.
+const REPEATED: u32 = 3;
+
+impl Worker {
+    /// Writes what changed.
+    pub(super) fn report(&mut self) {
+        let touched = std::mem::take(&mut self.touched);
+        if touched.is_empty() && self.desired.is_some() && self.status.state.is_some() && !self.status_is_stale() {
+            return;
+        }
+        let now = self.ctx.now();
+        for name in touched {
+            let Some(record) = self.records.get_mut(&name) else { continue };
+            let Some(desired) = record.desired.clone() else { continue };
+            let status = status::component(record, now);
+            let spec = status::component_spec(&self.ctx.runtime, &desired, &record.revision);
+            let spec = keep_revision(spec, self.specs.get(&name));
+            if status == record.status && self.specs.get(&name) == Some(&spec) {
+                continue;
+            }
+            let turned = status.state != record.status.state;
+            let settled = !matches!(status.state, Some(State::Processing | State::Deleting));
+            record.status = status.clone();
+            self.specs.insert(name, spec.clone());
+            self.outlet.component(spec, status, if turned && settled { Haste::Now } else { Haste::Soon });
+        }
+        self.report_runtime();
+    }
+
+    fn status_is_stale(&self) -> bool {
+        self.status.observed_generation != self.object.metadata.generation || self.handled.is_some() && self.handled != self.status.last_handled_reconcile_at
+    }
+
+    fn report_runtime(&mut self) {
+        let now = self.ctx.now();
+        let busy = self.records.values().any(Record::is_busy);
+        let facts = RuntimeFacts {
+            before: &self.status,
+            generation: self.object.metadata.generation,
+            desired: self.desired.as_deref(),
+            suspended: self.suspended,
+            deleting: self.object.metadata.deletion_timestamp.is_some(),
+            trouble: None,
+            objects: self.ctx.keeper.read(|ledger| ledger.iter().count()),
+            applier: self.applier(),
+            handled: self.handled.clone().filter(|_| !busy),
+        };
+        let mut status = status::runtime(&facts, &self.records, now);
+        let state = status.state.unwrap_or_default();
+        if state == State::Ready {
+            self.end_rollout(&mut status);
+        }
+        let message = status.conditions.iter().find(|condition| condition.type_ == "Ready");
+        self.rollup.set(&self.ctx.runtime, state, message.map(|ready| ready.message.clone()).unwrap_or_default());
+        if status == self.status {
+            return;
+        }
+        let turned = status.state != self.status.state;
+        let settled = !matches!(state, State::Processing | State::Deleting);
+        self.status = status.clone();
+        self.outlet.runtime(status, if turned && settled { Haste::Now } else { Haste::Soon });
+    }
+
+    /// A change of the whole runtime is done.
+    fn end_rollout(&mut self, status: &mut reeve_crds::RuntimeStatus) {
+        let Some(rollout) = self.rollout.take() else { return };
+        let Some(desired) = self.desired.clone() else { return };
+        let now = self.ctx.now();
+        let took = since(now, rollout.began);
+        let millis = std::time::Duration::from_millis(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
+        let entry = reeve_crds::outcome::HistoryEntry {
+            revision: desired.revision.shown.to_string(),
+            digest: desired.digest.to_string(),
+            version: None,
+            outcome: reeve_crds::Open::Known(Outcome::Succeeded),
+            started_at: Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(rollout.began)),
+            apply_time: None,
+            total_time: Some(reeve_crds::Open::Known(millis.into())),
+            changes: Some(rollout.changes),
+            message: None,
+        };
+        status::remember(&mut status.history, entry);
+        let note = format!(
+            "{} is applied and healthy: {} objects changed in {}",
+            desired.revision.shown,
+            rollout.changes,
+            reeve_crds::Duration::from(millis)
+        );
+        info!(runtime = %self.ctx.runtime, revision = %desired.revision.shown, changes = rollout.changes, milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX), "applied");
+        self.outlet.event(None, false, "Applied", note.clone());
+        if rollout.failed {
+            self.news(News::Recovered { message: note });
+        } else {
+            self.news(News::Applied { revision: desired.revision.shown.to_string(), message: note });
+        }
+    }
+
+    /// One line and one event per changed failure, not per try.
+    pub(super) fn tell_trouble(&mut self, name: &Arc<str>, trouble: &Trouble, attempts: u32, is_news: bool) {
+        if is_news {
+            warn!(runtime = %self.ctx.runtime, component = %name, reason = trouble.reason, "{}", trouble.message);
+            self.outlet.event(Some(name), true, trouble.reason, trouble.message.clone());
+        }
+        if attempts == REPEATED {
+            let last_good = self.status.last_good.as_ref().map_or("nothing yet".to_owned(), |good| good.revision.clone());
+            let message = format!("{name}: {} (last good: {last_good})", trouble.message);
+            if let Some(rollout) = &mut self.rollout {
+                rollout.failed = true;
+            }
+            self.outlet.event(None, true, "Failed", message.clone());
+            self.news(News::Failed { reason: trouble.reason.to_owned(), message });
+        }
+    }
+
+    pub(super) fn tell_drift(&mut self, name: &Arc<str>, drifted: &Drifted) {
+        let sentence = drifted.sentence();
+        info!(runtime = %self.ctx.runtime, component = %name, object = %drifted.key, "drift: {sentence}");
+        self.outlet.event(Some(name), true, "Drifted", sentence.clone());
+        self.news(News::Drifted { message: sentence });
+    }
+}
+
+/// A commit that changes nothing of a component is no reason to write to it.
+fn keep_revision(
+    mut spec: reeve_crds::RuntimeComponentSpec,
+    before: Option<&reeve_crds::RuntimeComponentSpec>,
+) -> reeve_crds::RuntimeComponentSpec {
+    if let Some(before) = before {
+        spec.suspend = before.suspend;
+        let old = before.revision.clone();
+        if (reeve_crds::RuntimeComponentSpec { revision: old.clone(), ..spec.clone() }) == *before {
+            spec.revision = old;
+        }
+    }
+    spec
+}

@@ -1,0 +1,385 @@
+//! Follows one repository: fetches, checks, renders, and tells the runtimes what they should be.
+//!
+//! A revision that cannot be had or used changes nothing: the last good one stays in force, and what is wrong is told.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Secret;
+use kube::Api;
+use reeve_crds::{GitSource, Runtime, annotation};
+use reeve_process::secret::scrub;
+use tokio::sync::{Notify, watch};
+use tracing::{info, warn};
+
+use crate::clock::after;
+use crate::desired::Revision;
+use crate::git::{Credentials, FetchRequest, Fetched, Hooks, Mirrors, Proxy};
+use crate::news::News;
+use crate::refusal::Refusal;
+use crate::runtime::{Handle, Rollup, Setup};
+
+mod hooks;
+mod object;
+mod publish;
+mod status;
+mod workshop;
+
+use hooks::Listening;
+use status::{Finding, Report};
+use workshop::{OpenError, Workshop};
+
+/// How long the state of runtimes may take to show on their source.
+const ROLLUP: Duration = Duration::from_secs(2);
+/// First pause after a failed fetch; it doubles up to the interval.
+const FIRST_PAUSE: Duration = Duration::from_secs(2);
+
+/// Where runtimes are found by their name, and what a source may do to them.
+pub trait Runtimes: Send + Sync {
+    /// The way to a runtime's worker, be it there yet or not.
+    fn handle(&self, namespace: &str, name: &str) -> Handle;
+
+    /// The Runtime as the cluster has it.
+    fn object(&self, namespace: &str, name: &str) -> Option<Arc<Runtime>>;
+
+    /// The names of those that come from a source.
+    fn of_source(&self, namespace: &str, source: &str) -> Vec<Arc<str>>;
+}
+
+/// What a source works with.
+#[derive(Clone)]
+pub struct SourceSetup {
+    /// As for runtimes.
+    pub setup: Setup,
+    /// Where repositories are mirrored.
+    pub mirrors: Mirrors,
+    /// Where webhooks are registered.
+    pub hooks: Hooks,
+    /// Whom to tell.
+    pub runtimes: Arc<dyn Runtimes>,
+}
+
+impl std::fmt::Debug for SourceSetup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SourceSetup").field("setup", &self.setup).field("mirrors", &self.mirrors).finish_non_exhaustive()
+    }
+}
+
+/// Follows one source.
+pub struct Source {
+    with: SourceSetup,
+    objects: watch::Receiver<Arc<GitSource>>,
+    object: Arc<GitSource>,
+    namespace: Arc<str>,
+    name: Arc<str>,
+    rollup: Rollup,
+    wake: Arc<Notify>,
+    workshop: Arc<Workshop>,
+    in_force: Option<InForce>,
+    last_seen: Option<String>,
+    failures: u32,
+    next_poll: Timestamp,
+    report: Report,
+    written: serde_json::Value,
+    told: BTreeMap<&'static str, String>,
+    listening: Listening,
+}
+
+/// The revision that counts.
+#[derive(Clone, Debug)]
+struct InForce {
+    url: String,
+    path: String,
+    revision: Revision,
+}
+
+impl std::fmt::Debug for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Source").field("namespace", &self.namespace).field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Source {
+    /// Follows what this object says, which may change.
+    pub fn new(with: SourceSetup, mut objects: watch::Receiver<Arc<GitSource>>, rollup: Rollup) -> Self {
+        let object = objects.borrow_and_update().clone();
+        let status = object.status.clone().unwrap_or_default();
+        Self {
+            namespace: object.metadata.namespace.as_deref().unwrap_or_default().into(),
+            name: object.metadata.name.as_deref().unwrap_or_default().into(),
+            next_poll: with.setup.clock.now(),
+            written: crate::runtime::as_json(&status),
+            report: Report::from(status),
+            with,
+            objects,
+            object,
+            rollup,
+            wake: Arc::new(Notify::new()),
+            workshop: Arc::new(Workshop::new()),
+            in_force: None,
+            last_seen: None,
+            failures: 0,
+            told: BTreeMap::new(),
+            listening: Listening::default(),
+        }
+    }
+
+    /// Follows it until the work is stopped or the source is gone.
+    pub async fn run(mut self) {
+        let stop = self.with.setup.stop.clone();
+        let clock = self.with.setup.clock.clone();
+        let rollup = self.rollup.clone();
+        let wake = self.wake.clone();
+        loop {
+            if self.is_due() {
+                tokio::select! {
+                    () = stop.cancelled() => break,
+                    () = self.pull() => {}
+                }
+            }
+            self.publish_status().await;
+            tokio::select! {
+                () = stop.cancelled() => break,
+                changed = self.objects.changed() => {
+                    if changed.is_err() {
+                        break;
+                    }
+                    self.take_object();
+                    if self.object.metadata.deletion_timestamp.is_some() && self.let_go().await {
+                        break;
+                    }
+                }
+                () = wake.notified() => self.next_poll = clock.now(),
+                () = clock.sleep_until(self.next_poll) => {}
+                () = async {
+                    rollup.changed().await;
+                    clock.sleep(ROLLUP).await;
+                } => {}
+            }
+        }
+    }
+
+    fn is_due(&self) -> bool {
+        !self.object.spec.suspend
+            && self.object.metadata.deletion_timestamp.is_none()
+            && self.with.setup.clock.now() >= self.next_poll
+    }
+
+    fn take_object(&mut self) {
+        let object = self.objects.borrow_and_update().clone();
+        let before = std::mem::replace(&mut self.object, object);
+        let request = |object: &GitSource| {
+            object.metadata.annotations.as_ref().and_then(|all| all.get(annotation::RECONCILE)).cloned()
+        };
+        let asked = request(&self.object).filter(|asked| self.report.handled.as_ref() != Some(asked));
+        if before.spec != self.object.spec || asked.is_some() {
+            self.next_poll = self.with.setup.clock.now();
+            self.failures = 0;
+        }
+        if before.spec.suspend != self.object.spec.suspend {
+            self.tell_suspend();
+        }
+    }
+
+    fn tell_suspend(&self) {
+        for name in self.with.runtimes.of_source(&self.namespace, &self.name) {
+            let suspended = self.object.spec.suspend;
+            self.with.runtimes.handle(&self.namespace, &name).tell(|message| message.source_suspended = suspended);
+        }
+    }
+
+    /// Looks for a new revision and puts it in force if it is good.
+    async fn pull(&mut self) {
+        let request = self.object.metadata.annotations.as_ref().and_then(|all| all.get(annotation::RECONCILE)).cloned();
+        let now = self.with.setup.clock.now();
+        self.report.generation = self.object.metadata.generation;
+        match self.fetch().await {
+            Ok(fetched) => {
+                self.failures = 0;
+                self.report.fetched(now);
+                self.recovered("fetch");
+                self.consider(fetched).await;
+            }
+            Err(finding) => {
+                self.failures += 1;
+                self.tell("fetch", &finding);
+                self.report.unfetched(finding, now);
+                self.fall_back().await;
+            }
+        }
+        self.report.handled = request.or(self.report.handled.take());
+        self.next_poll = after(self.with.setup.clock.now(), self.pause());
+    }
+
+    /// Until the next look: the interval with some jitter, sooner after a failure.
+    fn pause(&self) -> Duration {
+        let interval: Duration = self.object.spec.interval.into();
+        let pause = match self.failures {
+            0 => interval,
+            failures => FIRST_PAUSE.saturating_mul(1 << (failures - 1).min(16)).min(interval.max(FIRST_PAUSE)),
+        };
+        let seed = self.name.bytes().chain(self.namespace.bytes()).fold(7_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
+        // Later by up to a tenth, so that sources made together are not asked together.
+        pause.mul_f64(1.0 + f64::from(seed % 100) / 1000.0)
+    }
+
+    async fn fetch(&mut self) -> Result<Fetched, Finding> {
+        if self.object.spec.verify.is_some() {
+            let message = "spec.verify asks for signatures, which this version cannot check: nothing is applied; remove spec.verify, or wait for a version that can";
+            return Err(Finding::new("Unsupported", message, false));
+        }
+        let spec = self.object.spec.clone();
+        let secret = self.secret(spec.secret_ref.as_ref().map(|secret| secret.name.as_str())).await?;
+        let credentials = match &secret {
+            Some(secret) => Credentials::from_secret(&secret.data.clone().unwrap_or_default(), &spec.url)
+                .map_err(|error| Finding::new(error.reason(), error.to_string(), false))?,
+            None => Credentials::default(),
+        };
+        let proxy = match self.secret(spec.proxy_secret_ref.as_ref().map(|secret| secret.name.as_str())).await? {
+            Some(secret) => Some(
+                Proxy::from_secret(&secret.data.unwrap_or_default())
+                    .map_err(|error| Finding::new(error.reason(), error.to_string(), false))?,
+            ),
+            None => None,
+        };
+        self.listen().await?;
+        let request = FetchRequest {
+            url: spec.url.clone(),
+            reference: spec.reference.clone(),
+            credentials,
+            proxy,
+            timeout: spec.timeout.into(),
+            last_seen: self.last_seen.clone(),
+        };
+        let fetched = self.with.mirrors.fetch(&request).await;
+        let fetched = fetched.map_err(|error| {
+            Finding::new(error.reason(), scrub(&reeve_process::chain(&error)).into_owned(), error.is_transient())
+        })?;
+        if let crate::git::Moved::Rewritten { from } = &fetched.moved {
+            warn!(source = %self.name, from, to = %fetched.revision, "the history was rewritten");
+            self.event(true, "Rewritten", format!("{} does not follow {from}: the history was rewritten", fetched.revision)).await;
+        }
+        self.last_seen = Some(fetched.commit.id.clone());
+        Ok(fetched)
+    }
+
+    /// A Secret of the source's own namespace, read anew each time so that a change counts at once.
+    async fn secret(&self, name: Option<&str>) -> Result<Option<Secret>, Finding> {
+        let Some(name) = name else { return Ok(None) };
+        let own = self.with.setup.cluster.own().map_err(|error| Finding::new("Unreachable", reeve_process::chain(&error), true))?;
+        let api: Api<Secret> = Api::namespaced(own, &self.namespace);
+        match api.get_opt(name).await {
+            Ok(Some(secret)) => Ok(Some(secret)),
+            Ok(None) => Err(Finding::new("SecretNotFound", format!("there is no Secret {name} in {}: create it", self.namespace), false)),
+            Err(error) => {
+                let refusal = Refusal::of(&error);
+                let message = format!("cannot read Secret {name}: {}", refusal.message);
+                Err(Finding::new(refusal.reason.as_str(), message, refusal.transient))
+            }
+        }
+    }
+
+    /// Takes a fetched commit if it is another than the one in force, and good.
+    async fn consider(&mut self, fetched: Fetched) {
+        let (url, path) = (self.object.spec.url.clone(), self.object.spec.path.clone());
+        let same = self.in_force.as_ref().is_some_and(|now| *now.revision.commit == *fetched.commit.id && now.url == url && now.path == path);
+        if same {
+            if self.report.rejected.take().is_some() {
+                self.recovered("revision");
+            }
+            return;
+        }
+        let rejected = self.report.rejected.as_ref().and_then(|rejected| rejected.commit.as_deref());
+        if self.in_force.is_some() && rejected == Some(&*fetched.commit.id) && !self.report.spec_changed(&self.object) {
+            return;
+        }
+        let revision = Revision { shown: fetched.revision.as_str().into(), commit: fetched.commit.id.as_str().into() };
+        match self.open(&revision).await {
+            Ok(()) => self.accepted(fetched, revision, url, path).await,
+            Err(finding) => {
+                self.tell("revision", &finding);
+                let now = self.with.setup.clock.now();
+                self.with.setup.telling.tell_of_source(&self.namespace, &self.name, News::Held { revision: fetched.revision.clone(), message: finding.message.clone() });
+                self.report.reject(&revision, finding, now);
+                self.fall_back().await;
+            }
+        }
+    }
+
+    async fn accepted(&mut self, fetched: Fetched, revision: Revision, url: String, path: String) {
+        let now = self.with.setup.clock.now();
+        info!(source = %self.name, revision = %revision.shown, "accepted");
+        self.event(false, "Accepted", format!("{} is in force: {} ({})", revision.shown, fetched.commit.subject, fetched.commit.author)).await;
+        self.recovered("revision");
+        self.report.accept(&revision, &fetched.commit, now);
+        let (mirrors, name, commit) = (self.with.mirrors.clone(), format!("{}.{}", self.namespace, self.name), revision.commit.clone());
+        let kept_url = url.clone();
+        // A force-push must not take away what is in force.
+        let _ = tokio::task::spawn_blocking(move || mirrors.keep(&kept_url, &name, &commit)).await;
+        self.in_force = Some(InForce { url, path, revision });
+    }
+
+    /// After a start with nothing in force: the last good revision, if the mirror still has it.
+    async fn fall_back(&mut self) {
+        if self.workshop.has_any() {
+            return;
+        }
+        let Some(commit) = self.report.commit.clone() else { return };
+        let Some(shown) = self.report.revision.clone() else { return };
+        let revision = Revision { shown: shown.as_str().into(), commit: commit.id.as_str().into() };
+        let (url, path) = (self.object.spec.url.clone(), self.object.spec.path.clone());
+        match self.open(&revision).await {
+            Ok(()) => {
+                info!(source = %self.name, revision = %revision.shown, "the last good revision is in force");
+                self.in_force = Some(InForce { url, path, revision });
+            }
+            Err(finding) => {
+                warn!(source = %self.name, revision = %revision.shown, "the last good revision cannot be used: {}", finding.message);
+            }
+        }
+    }
+
+    /// Reads, checks and renders a revision, and hands it out if it is good.
+    async fn open(&mut self, revision: &Revision) -> Result<(), Finding> {
+        let (mirrors, workshop) = (self.with.mirrors.clone(), self.workshop.clone());
+        let (url, path) = (self.object.spec.url.clone(), self.object.spec.path.clone());
+        let before = self.in_force.clone();
+        let (source, wanted) = (self.name.clone(), revision.clone());
+        let opened = tokio::task::spawn_blocking(move || {
+            let unreadable = |error: crate::git::MirrorError| Finding::new(error.reason(), reeve_process::chain(&error), false);
+            let tree = mirrors.tree(&url, &wanted.commit, &path).map_err(unreadable)?;
+            let before = before.and_then(|before| mirrors.tree(&before.url, &before.revision.commit, &before.path).ok());
+            let before = before.as_ref().map(|tree| tree as &dyn reeve_renderer::tree::Tree);
+            workshop.open(&tree, before, &wanted, &source).map_err(|error| match error {
+                OpenError::Refused { ref findings } => {
+                    let errors = findings.iter().filter(|finding| finding.is_error());
+                    let reason = if errors.clone().any(|finding| finding.code == "released-chart") { "ReleasedChartChanged" } else { "Invalid" };
+                    Finding { count: Some(errors.count()), ..Finding::new(reason, error.to_string(), false) }
+                }
+                OpenError::Read(_) => Finding::new("Unreadable", reeve_process::chain(&error), true),
+            })
+        });
+        let opened = opened.await.unwrap_or_else(|_| Err(Finding::new("Unreadable", "the render broke off", true)))?;
+        self.hand_out(&opened).await?;
+        self.workshop.accept(&opened);
+        Ok(())
+    }
+
+    /// One line and one event per changed failure.
+    fn tell(&mut self, about: &'static str, finding: &Finding) {
+        let line = format!("{}: {}", finding.reason, finding.message);
+        if self.told.get(about) != Some(&line) {
+            warn!(source = %self.name, reason = finding.reason, "{}", finding.message);
+            self.report.events.push((true, finding.reason.to_owned(), finding.message.clone()));
+            self.told.insert(about, line);
+        }
+    }
+
+    fn recovered(&mut self, about: &'static str) {
+        if self.told.remove(about).is_some() {
+            info!(source = %self.name, about, "well again");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! How pushes are noticed before the next poll: webhooks, and changes of a repository on this machine.
+
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+
+use super::Source;
+use super::status::Finding;
+use crate::git::{Hook, hook_id, watch_local, webhook_token};
+
+/// What a source listens to. Ends with it.
+#[derive(Debug, Default)]
+pub(super) struct Listening {
+    /// The webhook that is registered.
+    hook: Option<String>,
+    /// The repository that is watched.
+    local: Option<String>,
+    watch: JoinSet<()>,
+}
+
+impl Source {
+    /// Listens for pushes as the spec says. The Secret is read each time, so that a changed token counts.
+    pub(super) async fn listen(&mut self) -> Result<(), Finding> {
+        self.hold_on().await;
+        let url = self.object.spec.url.clone();
+        if self.listening.local.as_ref() != Some(&url) {
+            self.listening.watch.abort_all();
+            let wake = self.wake.clone();
+            self.listening.local = Some(url.clone());
+            self.listening.watch.spawn(async move { watch_local(&url, wake).await });
+        }
+        let Some(webhook) = self.object.spec.webhook.clone() else {
+            self.deafen();
+            self.report.webhook_path = None;
+            return Ok(());
+        };
+        let name = &webhook.secret_ref.name;
+        let secret = self.secret(Some(name)).await?.and_then(|secret| secret.data).unwrap_or_default();
+        let token = webhook_token(&secret).map_err(|error| {
+            Finding::new(error.reason(), format!("Secret {name} of spec.webhook: {error}"), false)
+        })?;
+        let id = hook_id(&self.namespace, &self.name, &token);
+        if self.listening.hook.as_ref() != Some(&id) {
+            self.deafen();
+            self.listening.hook = Some(id.clone());
+        }
+        self.report.webhook_path = Some(format!("/hooks/{id}"));
+        self.with.hooks.set(id, Hook { kind: webhook.kind, token, wake: Arc::clone(&self.wake) });
+        Ok(())
+    }
+
+    /// Takes the webhook away.
+    pub(super) fn deafen(&mut self) {
+        if let Some(id) = self.listening.hook.take() {
+            self.with.hooks.remove(&id);
+        }
+    }
+}
+
+impl Drop for Source {
+    fn drop(&mut self) {
+        self.deafen();
+    }
+}

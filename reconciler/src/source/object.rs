@@ -1,0 +1,72 @@
+//! The Runtime that a file of the repository stands for.
+
+use reeve_crds::{GROUP, VERSION};
+use reeve_renderer::resolve::Resolved;
+use serde_json::{Map, Value, json};
+
+use crate::runtime::FINALIZER;
+
+/// The object of a runtime as it is applied: everything but what belongs to people.
+pub(super) fn runtime(resolved: &Resolved, source: &str) -> Value {
+    let file = &resolved.runtime;
+    let mut spec = match Value::from(&resolved.policy.to_value()) {
+        Value::Object(policy) => policy,
+        _ => Map::new(),
+    };
+    let mut target = Map::new();
+    let mut put = |key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            target.insert(key.to_owned(), value);
+        }
+    };
+    put("type", file.target.kind.as_deref().map(Value::from));
+    put("kubeConfigSecretRef", file.target.kube_config_secret.as_ref().map(|(name, key)| pair(name, "key", key.as_deref())));
+    put("serviceAccount", file.target.service_account.as_ref().map(|(name, ns)| pair(name, "namespace", ns.as_deref())));
+    put("namespace", Some(Value::from(&*resolved.namespace)));
+    let namespaces = &file.target.namespaces;
+    put("namespaces", (!namespaces.is_empty()).then(|| namespaces.iter().map(|name| &**name).collect()));
+    let capabilities = json!({
+        "kubernetesVersion": file.capabilities.kubernetes_version.as_deref(),
+        "apiVersions": file.capabilities.api_versions.iter().map(|version| &**version).collect::<Vec<_>>(),
+    });
+    spec.insert("sourceRef".to_owned(), json!({ "name": source }));
+    spec.insert("file".to_owned(), Value::from(&*file.file));
+    spec.insert("target".to_owned(), Value::Object(target));
+    spec.insert("channel".to_owned(), resolved.channel.as_deref().map_or(Value::Null, Value::from));
+    spec.insert("wave".to_owned(), resolved.wave.as_deref().map_or(Value::Null, Value::from));
+    spec.insert("capabilities".to_owned(), capabilities);
+    let labels: Map<String, Value> = file.labels.iter().map(|(key, value)| (key.to_string(), Value::from(&**value))).collect();
+    let mut object = json!({
+        "apiVersion": format!("{GROUP}/{VERSION}"),
+        "kind": "Runtime",
+        "metadata": { "name": &*file.name, "labels": labels, "finalizers": [FINALIZER] },
+        "spec": spec,
+    });
+    without_nulls(&mut object);
+    object
+}
+
+fn pair(name: &str, key: &str, value: Option<&str>) -> Value {
+    json!({ "name": name, key: value })
+}
+
+/// An absent field and a null mean the same here, but not to the API server.
+fn without_nulls(value: &mut Value) {
+    if let Value::Object(fields) = value {
+        fields.retain(|_, field| !field.is_null());
+        fields.values_mut().for_each(without_nulls);
+    }
+}
+
+/// Whether an object has everything that is wanted of it, so that applying it would change nothing.
+pub(super) fn has_all(live: &Value, wanted: &Value) -> bool {
+    match (live, wanted) {
+        (Value::Object(live), Value::Object(wanted)) => {
+            wanted.iter().all(|(key, wanted)| live.get(key).is_some_and(|live| has_all(live, wanted)))
+        }
+        (Value::Array(live), Value::Array(wanted)) => {
+            live.len() == wanted.len() && live.iter().zip(wanted).all(|(live, wanted)| has_all(live, wanted))
+        }
+        _ => live == wanted,
+    }
+}

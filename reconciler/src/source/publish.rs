@@ -1,0 +1,162 @@
+//! Hands a revision out to its runtimes, and the source's own status to the cluster.
+
+use futures::{StreamExt as _, stream};
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::runtime::events::{Event, EventType, Recorder, Reporter};
+use kube::{Api, Resource as _};
+use reeve_crds::git_source::SourceDeletion;
+use reeve_crds::{GROUP, GitSource, Runtime, VERSION};
+use serde_json::{Value, json};
+
+use super::object::has_all;
+use super::status::{self, Finding};
+use super::workshop::{Changed, Opened};
+use super::Source;
+use crate::FIELD_MANAGER;
+use crate::refusal::Refusal;
+use crate::runtime::{as_json, cut, patch_status};
+
+const WRITES_AT_ONCE: usize = 8;
+/// What keeps a source until its runtimes are seen to.
+const FINALIZER: &str = "reeve.dev/source";
+
+impl Source {
+    fn runtimes(&self) -> Result<Api<Runtime>, Finding> {
+        let own = self.with.setup.cluster.own();
+        let own = own.map_err(|error| Finding::new("Unreachable", reeve_process::chain(&error), true))?;
+        Ok(Api::namespaced(own, &self.namespace))
+    }
+
+    /// Makes the Runtimes what the revision says, and tells their workers what to apply.
+    pub(super) async fn hand_out(&self, opened: &Opened) -> Result<(), Finding> {
+        let api = self.runtimes()?;
+        let suspended = self.object.spec.suspend;
+        let work: Vec<_> = opened.changed.iter().map(|changed| self.hand_to(&api, changed, suspended)).collect();
+        let mut results = stream::iter(work).buffer_unordered(WRITES_AT_ONCE);
+        while let Some(result) = results.next().await {
+            result?;
+        }
+        for name in self.with.runtimes.of_source(&self.namespace, &self.name) {
+            if !opened.runtimes.contains(&name) {
+                self.take_away(&api, &name).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn hand_to(&self, api: &Api<Runtime>, changed: &Changed, suspended: bool) -> Result<(), Finding> {
+        let (name, desired, object) = changed;
+        self.put(api, name, object).await?;
+        self.with.runtimes.handle(&self.namespace, name).tell(|message| {
+            message.desired = Some(desired.clone());
+            message.source_suspended = suspended;
+        });
+        Ok(())
+    }
+
+    async fn put(&self, api: &Api<Runtime>, name: &str, object: &Value) -> Result<(), Finding> {
+        let there = self.with.runtimes.object(&self.namespace, name);
+        if there.is_some_and(|there| has_all(&as_json(&*there), object)) {
+            return Ok(());
+        }
+        let params = PatchParams::apply(FIELD_MANAGER).force();
+        match api.patch(name, &params, &Patch::Apply(object)).await {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                let refusal = Refusal::of(&error);
+                let message = format!("cannot write Runtime {name}: {}", refusal.message);
+                Err(Finding::new(refusal.reason.as_str(), message, refusal.transient))
+            }
+        }
+    }
+
+    /// Its file left Git: what becomes of its objects is for its own policy to say.
+    async fn take_away(&self, api: &Api<Runtime>, name: &str) -> Result<(), Finding> {
+        match api.delete(name, &DeleteParams::default()).await {
+            Ok(_) => Ok(()),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+            Err(error) => {
+                let refusal = Refusal::of(&error);
+                let message = format!("cannot delete Runtime {name}: {}", refusal.message);
+                Err(Finding::new(refusal.reason.as_str(), message, refusal.transient))
+            }
+        }
+    }
+
+    /// Writes the status if it changed, and tells what happened.
+    pub(super) async fn publish_status(&mut self) {
+        let events = std::mem::take(&mut self.report.events);
+        for (warning, reason, message) in events {
+            self.event(warning, &reason, message).await;
+        }
+        let status = status::source(&self.report, &self.object, &self.rollup.all(), self.with.setup.clock.now());
+        let status = as_json(&status);
+        let Ok(own) = self.with.setup.cluster.own() else { return };
+        let api: Api<GitSource> = Api::namespaced(own, &self.namespace);
+        match patch_status(&api, &self.name, &self.written, &status).await {
+            Ok(()) => self.written = status,
+            Err(refusal) => tracing::debug!(source = %self.name, "cannot write the status: {}", refusal.message),
+        }
+    }
+
+    pub(super) async fn event(&self, warning: bool, reason: &str, message: String) {
+        let Ok(own) = self.with.setup.cluster.own() else { return };
+        let recorder = Recorder::new(own, Reporter { controller: FIELD_MANAGER.to_owned(), instance: None });
+        let event = Event {
+            type_: if warning { EventType::Warning } else { EventType::Normal },
+            reason: reason.to_owned(),
+            note: Some(cut(&message, 1000)),
+            action: "Reconcile".to_owned(),
+            secondary: None,
+        };
+        let reference = ObjectReference {
+            api_version: Some(format!("{GROUP}/{VERSION}")),
+            kind: Some(GitSource::kind(&()).into_owned()),
+            name: Some(self.name.to_string()),
+            namespace: Some(self.namespace.to_string()),
+            uid: self.object.metadata.uid.clone(),
+            ..ObjectReference::default()
+        };
+        // An event that nobody hears is no reason to try again.
+        let _ = recorder.publish(&event, &reference).await;
+    }
+
+    /// Makes sure that the source is not gone before its runtimes are seen to.
+    pub(super) async fn hold_on(&self) {
+        let finalizers = self.object.metadata.finalizers.as_deref().unwrap_or_default();
+        let wants = self.object.spec.deletion_policy == SourceDeletion::Delete;
+        if !wants || finalizers.iter().any(|finalizer| finalizer == FINALIZER) {
+            return;
+        }
+        let Ok(own) = self.with.setup.cluster.own() else { return };
+        let api: Api<GitSource> = Api::namespaced(own, &self.namespace);
+        let object = json!({
+            "apiVersion": format!("{GROUP}/{VERSION}"), "kind": "GitSource",
+            "metadata": { "name": &*self.name, "finalizers": [FINALIZER] },
+        });
+        let params = PatchParams::apply("reeve-finalizer").force();
+        if let Err(error) = api.patch(&self.name, &params, &Patch::Apply(&object)).await {
+            tracing::debug!(source = %self.name, "cannot add the finalizer: {}", Refusal::of(&error).message);
+        }
+    }
+
+    /// The source is being deleted: its runtimes go first, if it says so. True when nothing keeps it.
+    pub(super) async fn let_go(&self) -> bool {
+        let left = self.with.runtimes.of_source(&self.namespace, &self.name);
+        if self.object.spec.deletion_policy == SourceDeletion::Delete && !left.is_empty() {
+            if let Ok(api) = self.runtimes() {
+                for name in left {
+                    let _ = self.take_away(&api, &name).await;
+                }
+            }
+            return false;
+        }
+        let Ok(own) = self.with.setup.cluster.own() else { return false };
+        let api: Api<GitSource> = Api::namespaced(own, &self.namespace);
+        let finalizers = self.object.metadata.finalizers.iter().flatten();
+        let others: Vec<&String> = finalizers.filter(|finalizer| *finalizer != FINALIZER).collect();
+        let patch = json!({ "metadata": { "finalizers": others } });
+        api.patch(&self.name, &PatchParams::default(), &Patch::Merge(&patch)).await.is_ok()
+    }
+}

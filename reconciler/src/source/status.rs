@@ -1,0 +1,211 @@
+//! What the status of a source says: a pure function of what was found.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use reeve_crds::condition::{Condition, kind, reason};
+use reeve_crds::git_source::status::{Commit, NotReady, Rejected, RuntimeCounts};
+use reeve_crds::{GitSource, GitSourceStatus, State};
+
+use crate::desired::Revision;
+use crate::git::CommitFacts;
+use crate::runtime::{cut, set_condition, weight};
+
+const MESSAGE: usize = 1024;
+
+/// Something that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Finding {
+    /// In one word.
+    pub(super) reason: &'static str,
+    /// In a sentence.
+    pub(super) message: String,
+    /// Whether it may go away by itself.
+    pub(super) transient: bool,
+    /// How many there are in all, if this is the first of many.
+    pub(super) count: Option<usize>,
+}
+
+impl Finding {
+    pub(super) fn new(reason: &'static str, message: impl Into<String>, transient: bool) -> Self {
+        Self { reason, message: cut(&message.into(), MESSAGE), transient, count: None }
+    }
+}
+
+/// What is known of a source.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Report {
+    pub(super) generation: Option<i64>,
+    pub(super) revision: Option<String>,
+    pub(super) commit: Option<Commit>,
+    pub(super) rejected: Option<Rejected>,
+    /// The spec for which the revision was refused.
+    rejected_for: Option<i64>,
+    pub(super) handled: Option<String>,
+    pub(super) webhook_path: Option<String>,
+    /// Why the last fetch failed, and since when.
+    unfetched: Option<(Finding, Timestamp)>,
+    conditions: Vec<Condition>,
+    /// Events that are yet to be told.
+    pub(super) events: Vec<(bool, String, String)>,
+}
+
+impl From<GitSourceStatus> for Report {
+    fn from(status: GitSourceStatus) -> Self {
+        Self {
+            generation: status.observed_generation,
+            revision: status.revision,
+            commit: status.commit,
+            rejected: status.rejected,
+            handled: status.last_handled_reconcile_at,
+            webhook_path: status.webhook_path,
+            conditions: status.conditions,
+            ..Self::default()
+        }
+    }
+}
+
+impl Report {
+    pub(super) fn fetched(&mut self, _: Timestamp) {
+        self.unfetched = None;
+    }
+
+    pub(super) fn unfetched(&mut self, finding: Finding, now: Timestamp) {
+        let since = self.unfetched.as_ref().map_or(now, |(_, since)| *since);
+        self.unfetched = Some((finding, since));
+    }
+
+    pub(super) fn accept(&mut self, revision: &Revision, commit: &CommitFacts, now: Timestamp) {
+        self.rejected = None;
+        let same = self.commit.as_ref().is_some_and(|before| before.id == commit.id);
+        self.revision = Some(revision.shown.to_string());
+        if same {
+            return;
+        }
+        self.commit = Some(Commit {
+            id: commit.id.clone(),
+            author: Some(cut(&commit.author, 256)),
+            subject: Some(cut(&commit.subject, MESSAGE)),
+            committed_at: commit.committed_at.map(Time),
+            signed_by: None,
+            accepted_at: Some(Time(now)),
+        });
+    }
+
+    pub(super) fn reject(&mut self, revision: &Revision, finding: Finding, now: Timestamp) {
+        let before = self.rejected.as_ref().filter(|before| before.commit.as_deref() == Some(&*revision.commit));
+        self.rejected = Some(Rejected {
+            revision: revision.shown.to_string(),
+            commit: Some(revision.commit.to_string()),
+            reason: finding.reason.to_owned(),
+            message: finding.message,
+            findings: finding.count.and_then(|count| i32::try_from(count).ok()),
+            since: before.and_then(|before| before.since.clone()).or(Some(Time(now))),
+        });
+        self.rejected_for = self.generation;
+    }
+
+    /// Whether the spec is another than the one for which a revision was refused.
+    pub(super) fn spec_changed(&self, object: &GitSource) -> bool {
+        self.rejected_for != object.metadata.generation
+    }
+}
+
+/// The status of a source.
+pub(super) fn source(
+    report: &Report,
+    object: &GitSource,
+    runtimes: &BTreeMap<Arc<str>, (State, String)>,
+    now: Timestamp,
+) -> GitSourceStatus {
+    let worst = runtimes.iter().filter(|(_, (state, _))| *state != State::Ready).max_by_key(|(_, (state, _))| weight(*state));
+    let (state, why, message) = summary(report, object, worst);
+    let mut conditions = report.conditions.clone();
+    let mut set = |kind, holds, reason: &str, message: &str| {
+        set_condition(&mut conditions, kind, holds, reason, message, report.generation, now);
+    };
+    set(kind::READY, state == State::Ready, &why, &message);
+    match &report.unfetched {
+        Some((finding, _)) => set(kind::FETCHED, false, finding.reason, &finding.message),
+        None => set(kind::FETCHED, true, reason::SUCCEEDED, "the repository was reached"),
+    }
+    match &report.rejected {
+        Some(rejected) => set(kind::VALIDATED, false, &rejected.reason, &rejected.message),
+        None if report.revision.is_some() => set(kind::VALIDATED, true, reason::SUCCEEDED, "the whole repository is valid"),
+        None => {}
+    }
+    if object.spec.verify.is_some() {
+        set(kind::VERIFIED, false, reason::UNSUPPORTED, "signatures cannot be checked by this version");
+    }
+    GitSourceStatus {
+        observed_generation: report.generation,
+        state: Some(state),
+        conditions,
+        revision: report.revision.clone(),
+        commit: report.commit.clone(),
+        rejected: report.rejected.clone(),
+        runtimes: Some(counts(runtimes)),
+        not_ready: not_ready(runtimes),
+        webhook_path: report.webhook_path.clone(),
+        last_handled_reconcile_at: report.handled.clone(),
+    }
+}
+
+type Worst<'a> = Option<(&'a Arc<str>, &'a (State, String))>;
+
+fn summary(report: &Report, object: &GitSource, worst: Worst<'_>) -> (State, String, String) {
+    if object.metadata.deletion_timestamp.is_some() {
+        return (State::Deleting, reason::PROGRESSING.to_owned(), "it is being deleted".to_owned());
+    }
+    if object.spec.suspend {
+        return (State::Suspended, reason::SUSPENDED.to_owned(), "spec.suspend is set".to_owned());
+    }
+    if let Some((finding, _)) = &report.unfetched {
+        let state = if finding.transient { State::Error } else { State::Warning };
+        return (state, finding.reason.to_owned(), finding.message.clone());
+    }
+    if let Some(rejected) = &report.rejected {
+        return (State::Warning, rejected.reason.clone(), format!("{} is refused: {}", rejected.revision, rejected.message));
+    }
+    if report.revision.is_none() {
+        return (State::Processing, reason::PROGRESSING.to_owned(), "nothing was fetched yet".to_owned());
+    }
+    match worst {
+        None => (State::Ready, reason::SUCCEEDED.to_owned(), "all runtimes are ready".to_owned()),
+        Some((_, (State::Suspended, _))) => (State::Ready, reason::SUCCEEDED.to_owned(), "all runtimes are ready or suspended".to_owned()),
+        Some((name, (state, message))) => (*state, "RuntimeNotReady".to_owned(), format!("{name}: {message}")),
+    }
+}
+
+fn counts(runtimes: &BTreeMap<Arc<str>, (State, String)>) -> RuntimeCounts {
+    let count = |wanted| {
+        let matching = runtimes.values().filter(|(state, _)| *state == wanted).count();
+        i32::try_from(matching).unwrap_or(i32::MAX)
+    };
+    let total = i32::try_from(runtimes.len()).unwrap_or(i32::MAX);
+    let ready = count(State::Ready);
+    RuntimeCounts {
+        summary: format!("{ready}/{total}"),
+        total,
+        ready,
+        processing: count(State::Processing),
+        warning: count(State::Warning),
+        error: count(State::Error),
+        deleting: count(State::Deleting),
+        suspended: count(State::Suspended),
+        unknown: count(State::Unknown),
+    }
+}
+
+fn not_ready(runtimes: &BTreeMap<Arc<str>, (State, String)>) -> Vec<NotReady> {
+    let mut all: Vec<_> = runtimes.iter().filter(|(_, (state, _))| *state != State::Ready).collect();
+    all.sort_by_key(|(name, (state, _))| (std::cmp::Reverse(weight(*state)), (*name).clone()));
+    let lines = all.into_iter().take(10).map(|(name, (state, message))| NotReady {
+        name: name.to_string(),
+        state: *state,
+        message: cut(message, MESSAGE),
+    });
+    lines.collect()
+}

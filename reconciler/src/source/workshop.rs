@@ -1,0 +1,146 @@
+//! From a revision to what each runtime should be: read, check, render. Blocking, and without a cluster.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use reeve_renderer::affected::{Affected, affected};
+use reeve_renderer::cache::MemoryCache;
+use reeve_renderer::diagnostic::Diagnostic;
+use reeve_renderer::findings::Findings;
+use reeve_renderer::fleet::{Fleet, Loader};
+use reeve_renderer::render::Renderer;
+use reeve_renderer::tree::{Tree, TreeError};
+use reeve_renderer::{released, resolve};
+use serde_json::Value;
+
+use super::object;
+use crate::desired::{Desired, Revision};
+
+/// What is kept of components that many runtimes have alike.
+const CACHE: u64 = 32 << 20;
+
+/// Reads and renders the revisions of one source.
+#[derive(Debug)]
+pub(super) struct Workshop {
+    loader: Loader,
+    cache: MemoryCache,
+    in_force: Mutex<InForce>,
+}
+
+#[derive(Debug, Default)]
+struct InForce {
+    fleet: Option<Arc<Fleet>>,
+    desired: BTreeMap<Arc<str>, Arc<Desired>>,
+}
+
+/// A runtime, what it should be, and its object.
+pub(super) type Changed = (Arc<str>, Arc<Desired>, Value);
+
+/// What a revision asks for.
+#[derive(Debug)]
+pub(super) struct Opened {
+    fleet: Arc<Fleet>,
+    /// Runtimes whose inputs differ from what is in force, each with its object.
+    pub(super) changed: Vec<Changed>,
+    /// All runtimes.
+    pub(super) runtimes: BTreeSet<Arc<str>>,
+}
+
+/// A revision cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum OpenError {
+    /// It cannot be read.
+    #[error("cannot read the repository")]
+    Read(#[from] TreeError),
+    /// Something is wrong with it.
+    #[error("{}", first(.findings))]
+    Refused {
+        /// All of it, errors first.
+        findings: Vec<Diagnostic>,
+    },
+}
+
+/// The first finding with its place, as a line.
+fn first(findings: &[Diagnostic]) -> String {
+    let Some(finding) = findings.first() else { return "something is wrong with the repository".to_owned() };
+    let place = finding.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+    let help = finding.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
+    format!("{place}{}{help}", finding.message)
+}
+
+impl Workshop {
+    pub(super) fn new() -> Self {
+        Self { loader: Loader::new(), cache: MemoryCache::new(CACHE), in_force: Mutex::default() }
+    }
+
+    /// Whether a revision is in force.
+    pub(super) fn has_any(&self) -> bool {
+        self.lock().fleet.is_some()
+    }
+
+    /// Reads a revision and renders what differs from the one in force. `before` is the tree in force, whose released
+    /// charts must not change.
+    pub(super) fn open(
+        &self,
+        tree: &dyn Tree,
+        before: Option<&dyn Tree>,
+        revision: &Revision,
+        source: &str,
+    ) -> Result<Opened, OpenError> {
+        let (fleet, said) = self.loader.load(tree)?;
+        let mut findings = Findings::new();
+        findings.extend(said);
+        findings.extend(resolve::check(&fleet));
+        if let Some(before) = before {
+            findings.extend(released::check(before, tree, &fleet)?);
+        }
+        let (old, kept) = {
+            let in_force = self.lock();
+            (in_force.fleet.clone(), in_force.desired.clone())
+        };
+        let concerned: Vec<Arc<str>> = match &old {
+            Some(old) => affected(old, &fleet)
+                .into_iter()
+                .filter(|(_, how)| *how != Affected::Removed)
+                .map(|(name, _)| name)
+                .collect(),
+            None => fleet.runtimes.keys().cloned().collect(),
+        };
+        let renderer = Renderer::new(&fleet.settings, &self.cache);
+        let mut changed = Vec::with_capacity(concerned.len());
+        for name in concerned {
+            let Some(resolved) = resolve::resolve(&fleet, &name) else { continue };
+            let made = resolved.and_then(|resolved| {
+                let bundle = renderer.runtime(&resolved)?;
+                let desired = Desired::new(&bundle, revision.clone(), kept.get(&name).map(|desired| &**desired))?;
+                Ok((desired, object::runtime(&resolved, source), bundle.warnings))
+            });
+            match made {
+                Ok((desired, object, warnings)) => {
+                    findings.add_for(&name, warnings);
+                    changed.push((name, Arc::new(desired), object));
+                }
+                Err(said) => findings.add_for(&name, said),
+            }
+        }
+        if findings.has_errors() {
+            let mut findings = findings.into_sorted();
+            findings.sort_by_key(|finding| !finding.is_error());
+            return Err(OpenError::Refused { findings });
+        }
+        let runtimes = fleet.runtimes.keys().cloned().collect();
+        Ok(Opened { fleet: Arc::new(fleet), changed, runtimes })
+    }
+
+    /// Puts a revision in force.
+    pub(super) fn accept(&self, opened: &Opened) {
+        let mut in_force = self.lock();
+        in_force.fleet = Some(opened.fleet.clone());
+        in_force.desired.retain(|name, _| opened.runtimes.contains(name));
+        in_force.desired.extend(opened.changed.iter().map(|(name, desired, _)| (name.clone(), desired.clone())));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, InForce> {
+        self.in_force.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
