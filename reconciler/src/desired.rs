@@ -3,7 +3,7 @@
 //! Made from a rendered bundle once per change. Objects are kept as the bytes that are sent, not as trees: most of the
 //! time nothing but their hashes is looked at.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -94,6 +94,8 @@ pub struct DesiredObject {
     pub options: Options,
     /// Fields that others may change.
     pub ignored: Vec<Pointer>,
+    /// Whether it stays when it leaves Git.
+    pub keep: bool,
     /// Where it comes from.
     pub origin: Origin,
 }
@@ -129,6 +131,16 @@ impl Desired {
         } else {
             Err(findings)
         }
+    }
+
+    /// Which component wants which object, Jobs included.
+    pub fn owners(&self) -> HashMap<ObjectKey, Arc<str>> {
+        let of = |component: &Arc<DesiredComponent>| {
+            let name = component.name.clone();
+            let objects = component.objects.iter().chain(component.jobs.iter().map(|job| &job.object));
+            objects.map(move |object| (object.key.clone(), name.clone())).collect::<Vec<_>>()
+        };
+        self.components.iter().flat_map(of).collect()
     }
 
     /// A component by its name.
@@ -252,6 +264,7 @@ impl DesiredObject {
             payload: serde_json::to_vec(&sent).unwrap_or_default().into(),
             options,
             ignored,
+            keep: object.keep,
             origin: object.origin.clone(),
         })
     }

@@ -18,6 +18,7 @@ pub mod merge_patch;
 pub mod news;
 pub mod payload;
 pub mod plan;
+pub mod preview;
 pub mod refusal;
 pub mod runtime;
 pub mod source;

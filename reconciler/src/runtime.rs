@@ -4,6 +4,7 @@
 //! something has to be written. Waiting (for health, for another component, for a retry) is a line in the worker's books,
 //! never a task or a slot.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -49,6 +50,8 @@ struct Context {
     budget: Budget,
     control_plane: Arc<ControlPlaneRules>,
     contests: Contests,
+    /// Which component wants which object: one that moved is not taken away.
+    owners: Arc<HashMap<ObjectKey, Arc<str>>>,
 }
 
 /// What components may do that have the control plane as their target.
@@ -137,7 +140,7 @@ impl View for Context {
 impl Context {
     fn plan(&self, desired: &DesiredComponent) -> plan::ComponentPlan {
         let entries = self.keeper.entries_of(&desired.name);
-        // An object that another component took over has that component's entry by then.
-        plan::component(desired, entries, self, &self.rules(), &|_| false)
+        let elsewhere = |key: &ObjectKey| self.owners.get(key).is_some_and(|owner| *owner != desired.name);
+        plan::component(desired, entries, self, &self.rules(), &elsewhere)
     }
 }

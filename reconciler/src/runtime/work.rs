@@ -452,7 +452,7 @@ pub(super) async fn dissolve(ctx: &Context, component: &str, named: Option<&str>
         }
         let account = ctx.account_of(target, named.map(Arc::from).as_ref());
         watch_entries(ctx, &account, &entries).await?;
-        let plan = crate::plan::removal(entries, ctx, &ctx.rules(), &|_| false);
+        let plan = crate::plan::removal(entries, ctx, &ctx.rules(), &|key| ctx.owners.contains_key(key));
         let applier = ctx.applier(account);
         report.changes += remove(ctx, &applier, target, plan.removals, ctx.spec.timeout.into()).await?;
     }

@@ -228,6 +228,7 @@ impl Worker {
             clock: setup.clock.clone(),
             control_plane: setup.control_plane.clone(),
             contests: Contests::default(),
+            owners: Arc::default(),
             spec,
         });
         Ok(Self {

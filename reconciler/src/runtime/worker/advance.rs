@@ -9,7 +9,7 @@ use reeve_renderer::object::ObjectKey;
 use super::{Assignment, Task, TaskEnd, Worker};
 use crate::clock::after;
 use crate::desired::{Desired, DesiredComponent, Stage};
-use crate::runtime::Trouble;
+use crate::runtime::{Context, Trouble};
 use crate::runtime::record::{Phase, Record, examine};
 use crate::runtime::status;
 use crate::runtime::work::{self, Drifted, Report, Work};
@@ -19,6 +19,7 @@ impl Worker {
     pub(super) fn assign(&mut self, desired: Assignment) {
         let now = self.ctx.now();
         self.providers = providers(&desired);
+        self.ctx = Arc::new(Context { owners: Arc::new(desired.owners()), ..(*self.ctx).clone() });
         let good = self.status.last_good.as_ref().is_some_and(|good| good.digest == *desired.digest);
         if !good {
             self.rollout = Some(super::Rollout { began: now, changes: 0, failed: false });
