@@ -15,6 +15,7 @@ mod diff;
 mod explain;
 mod failure;
 mod new;
+mod plan;
 mod progress;
 mod render;
 mod report;
@@ -87,6 +88,7 @@ fn run(args: Args, terminal: &mut Terminal) -> Result<Status, Failure> {
         Command::Diff(args) => diff::run(&args, terminal),
         Command::Explain(args) => explain::run(&args, terminal),
         Command::New(args) => new::run(&args, terminal),
+        Command::Plan(args) => plan::run(&args, terminal),
         Command::Cluster(command) => cluster::run(command, args.directory.is_some(), terminal),
         Command::Run(args) => Ok(match run::run(*args) {
             code if code == ExitCode::SUCCESS => Status::Fine,

@@ -12,6 +12,7 @@ use super::style::Style;
 
 pub(super) mod cluster;
 mod examples;
+pub(super) mod plan;
 
 /// Looks at a fleet repository and the clusters it governs: what it renders to, what is wrong, what a change does, and why.
 #[derive(Debug, Parser)]
@@ -54,6 +55,9 @@ pub(super) enum Command {
     New(NewArgs),
     #[command(flatten)]
     Cluster(cluster::ClusterCommand),
+    /// Show what `reeve run` would do to a cluster, or between two revisions (`--rev A..B`)
+    #[command(after_help = examples::PLAN)]
+    Plan(Box<plan::PlanArgs>),
     /// Follow GitSources and keep the cluster to them
     #[command(after_help = examples::RUN)]
     Run(Box<RunArgs>),

@@ -70,6 +70,15 @@ Examples:
   reeve completions zsh > \"${fpath[1]}/_reeve\"
   reeve completions fish > ~/.config/fish/completions/reeve.fish";
 
+pub(super) const PLAN: &str = "\
+Examples:
+  reeve plan                                     the repository here against the cluster of the current context
+  reeve plan --runtime shop-dev -n fleet         one runtime; its GitSource is in namespace fleet
+  reeve plan --rev main..HEAD                    what a pull request does, without a cluster
+  reeve plan --rev main..HEAD -o json            the same for a programme
+
+Status 0: nothing to do. 1: something to do. 2: it could not be found out, or the repository would be refused.";
+
 pub(super) const RUN: &str = "\
 Examples:
   reeve run                                                  in a pod, as `reeve install` sets it up
