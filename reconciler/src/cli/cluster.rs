@@ -1,10 +1,12 @@
 //! The commands that read and write Reeve's kinds in a cluster. They decide nothing that the controller decides: what they
 //! show is what the objects say.
 
-use std::io;
+use std::io::{self, Write as _};
 
 use super::args::cluster::ClusterCommand;
 use super::failure::Failure;
+use super::style::Paint;
+use super::text::harmless;
 use super::{Status, Terminal};
 
 mod age;
@@ -53,9 +55,6 @@ pub(super) fn refused(doing: &str, error: &(dyn std::error::Error + 'static)) ->
 
 /// What a person should know although the command goes on.
 fn warn(terminal: &Terminal, text: &str) {
-    use super::style::Paint;
-    use super::text::harmless;
-    use io::Write as _;
     let line = format!("{}: {}\n", terminal.error_style.paint(Paint::Warning, "warning"), harmless(text));
     // Whoever closed standard error does not want to know.
     let _ = io::stderr().write_all(line.as_bytes());

@@ -2,9 +2,9 @@
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Api;
 use kube::api::{Patch, PatchParams, PostParams};
-use kube::config::AuthInfo;
 use reeve_tests::{Cluster, ControlPlane};
 use serde_json::{Value, json};
 
@@ -63,8 +63,7 @@ async fn a_cluster_is_judged_before_and_after_an_installation() {
     assert!(told.out.contains("ok   leader: pod-1, renewed 0s ago\n"), "{}", told.out);
 
     let older = Patch::Merge(json!({ "spec": { "names": { "shortNames": ["rte"] } } }));
-    let crds: Api<k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition> =
-        Api::all(cluster.client());
+    let crds: Api<CustomResourceDefinition> = Api::all(cluster.client());
     crds.patch("runtimes.reeve.dev", &PatchParams::default(), &older).await.unwrap();
     let told = check(cluster, &[]).await.with(0);
     assert!(
@@ -77,9 +76,6 @@ async fn a_cluster_is_judged_before_and_after_an_installation() {
 #[tokio::test]
 async fn who_may_not_install_is_told_what_is_missing() {
     let cluster = Cluster::shared().await;
-    let mut config = cluster.config().unwrap();
-    config.auth_info = AuthInfo::default();
-    let server = config.cluster_url.to_string();
     let text = std::fs::read_to_string(cluster.kubeconfig()).unwrap();
     let mut kubeconfig: Value = serde_yaml::from_str(&text).unwrap();
     // The one with all rights, acting as someone with none.
@@ -95,5 +91,4 @@ async fn who_may_not_install_is_told_what_is_missing() {
     assert!(told.out.contains("in namespace reeve-system"), "{}", told.out);
     let told = folder.reeve(&["get", "--kubeconfig", "config"]).with(2);
     assert!(told.err.starts_with("error: the API server does not let you list gitsources\n"), "{}", told.err);
-    assert!(!server.is_empty());
 }

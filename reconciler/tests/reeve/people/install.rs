@@ -177,3 +177,28 @@ async fn installing_twice_changes_nothing_and_what_others_set_is_not_overwritten
     let secrets: Api<Secret> = Api::namespaced(cluster.client(), "reeve-system");
     assert!(secrets.list(&ListParams::default()).await.unwrap().items.is_empty(), "no secret is made");
 }
+
+#[tokio::test]
+async fn waiting_ends_when_all_replicas_of_the_newest_spec_are_available() {
+    // Without controllers, whose part is played here.
+    let control_plane = ControlPlane::start().await.unwrap();
+    let cluster: &Cluster = &control_plane;
+    let deployments: Api<Deployment> = Api::namespaced(cluster.client(), "reeve-system");
+    let report = async |generation: i64, available: i32| {
+        let status = json!({
+            "observedGeneration": generation, "replicas": 2, "updatedReplicas": 2, "readyReplicas": available,
+            "availableReplicas": available,
+        });
+        let patch = Patch::Merge(json!({ "status": status }));
+        deployments.patch_status("reeve", &PatchParams::default(), &patch).await.unwrap();
+    };
+    install(cluster, &["--apply"]).await.with(0);
+    report(1, 2).await;
+    install(cluster, &["--apply", "--wait"]).await.with(0);
+    let upgrade = ["--apply", "--set", "image.tag=other", "--wait", "--timeout", "1s"];
+    install(cluster, &upgrade).await.with(2);
+    report(2, 1).await;
+    install(cluster, &upgrade).await.with(2);
+    report(2, 2).await;
+    install(cluster, &upgrade).await.with(0);
+}

@@ -83,6 +83,17 @@ async fn conflict<T>(answer: impl Future<Output = Result<T, kube::Error>>) -> Re
     }
 }
 
+/// Whether all replicas are of the newest spec and available; what was reported of an older spec says nothing.
+fn is_rolled_out(deployment: Option<&Deployment>) -> bool {
+    let Some((deployment, status)) = deployment.and_then(|found| Some((found, found.status.as_ref()?))) else {
+        return false;
+    };
+    let wanted = deployment.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
+    status.observed_generation >= deployment.metadata.generation
+        && status.updated_replicas.unwrap_or(0) >= wanted
+        && status.available_replicas.unwrap_or(0) >= wanted
+}
+
 async fn wait(
     connection: &Connection,
     namespace: &str,
@@ -100,7 +111,7 @@ async fn wait(
                 writeln!(terminal.out, "waiting for {}", shown(object))?;
                 terminal.out.flush()?;
                 let api = connection.api::<Deployment>(&Scope::Namespace(namespace.to_owned()));
-                await_condition(api, name, conditions::is_deployment_completed()).await.map(drop)
+                await_condition(api, name, is_rolled_out).await.map(drop)
             }
             _ => Ok(()),
         };
