@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// What people are told when the disk is full: paths of ours would tell them nothing more.
+pub(super) const NO_ROOM_MESSAGE: &str = "there is no room left on the disk of the mirror";
+
 /// What kind of failure it is. The name is the reason of the condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum FailureKind {

@@ -17,7 +17,7 @@ use tokio::time::{Instant, timeout_at};
 use tracing::warn;
 
 use super::credentials::{Credentials, Proxy};
-use super::failure::{FailureKind, FetchError};
+use super::failure::{FailureKind, FetchError, NO_ROOM_MESSAGE};
 use super::mirror::{CommitFacts, Mirror, Mirrors};
 use super::wire::{Answer, Line, Request, Stage, WireLogin, proxy_url};
 
@@ -220,7 +220,7 @@ impl Mirror {
             self.damaged.store(true, Ordering::Relaxed);
         }
         if is_full && status.signal() == Some(SIGBUS) {
-            return (FailureKind::DiskFull, "there is no room left on the disk of the mirror".to_owned());
+            return (FailureKind::DiskFull, NO_ROOM_MESSAGE.to_owned());
         }
         (FailureKind::BrokenOff, format!("the fetching process ended with {status} {complaint}"))
     }

@@ -4,7 +4,7 @@ use std::io;
 
 use git2::{ErrorClass, ErrorCode};
 
-use crate::git::failure::FailureKind;
+use crate::git::failure::{FailureKind, NO_ROOM_MESSAGE};
 use crate::git::reference::ReferenceError;
 use crate::git::store::os_error;
 use crate::git::wire::{Line, Request};
@@ -93,7 +93,10 @@ impl Failure {
 
     pub(super) fn into_line(self, request: &Request) -> Line {
         let (kind, message) = match self.cause {
-            Cause::Git(error) => (kind_of(&error, &request.url), explained(&error)),
+            Cause::Git(error) => {
+                let kind = kind_of(&error, &request.url);
+                (kind, explained(kind, &error))
+            }
             Cause::Reference(ReferenceError::Empty) => {
                 (FailureKind::EmptyRepository, ReferenceError::Empty.to_string())
             }
@@ -145,7 +148,10 @@ fn kind_of_status(message: &str) -> FailureKind {
     }
 }
 
-fn explained(error: &git2::Error) -> String {
+fn explained(kind: FailureKind, error: &git2::Error) -> String {
+    if kind == FailureKind::DiskFull {
+        return NO_ROOM_MESSAGE.to_owned();
+    }
     match error.message().strip_prefix(STATUS) {
         Some(status) => format!("the server answers with status {status}"),
         None => error.message().to_owned(),

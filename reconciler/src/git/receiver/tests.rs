@@ -133,12 +133,12 @@ async fn closed(mut stream: TcpStream) -> String {
 #[tokio::test(start_paused = true)]
 async fn a_caller_that_does_not_go_on_is_cut() {
     let scene = Scene::start().await;
-    let starts =
-        ["", "POST /hooks/known HTTP/1.1\r\n", "POST /hooks/known HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"];
-    for start in starts {
+    let body = "POST /hooks/known HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{";
+    for (start, answer) in [("", ""), ("POST /hooks/known HTTP/1.1\r\n", ""), (body, "HTTP/1.1 408 ")] {
         let mut stream = TcpStream::connect(scene.address).await.unwrap();
         stream.write_all(start.as_bytes()).await.unwrap();
-        closed(stream).await;
+        let got = closed(stream).await;
+        assert!(got.starts_with(answer), "{start}: {got}");
     }
     assert!(!scene.woken());
 }

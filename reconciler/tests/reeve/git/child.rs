@@ -1,11 +1,13 @@
 //! The fetching process: ended in time, ended with its parent, and never missed.
 
-use std::io::{Read as _, Write as _};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use reeve_reconciler::git::FetchRequest;
-use reeve_tests::{Forwarder, GitRepository, eventually};
+use reeve_tests::{Forwarder, GitRepository, PATIENCE, eventually};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+use tokio::process::Command;
 
 use crate::git::processes::{children_of, kill, unreaped};
 use crate::git::scene::{Scene, credentials, main, noise, request};
@@ -130,7 +132,7 @@ async fn a_fetch_that_nobody_waits_for_any_more_is_ended() {
 
 #[tokio::test]
 async fn a_child_ends_when_its_parent_is_gone() {
-    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let folder = tempfile::tempdir().unwrap();
     let url = format!("http://{}/x.git", silent.local_addr().unwrap());
     let line = serde_json::json!({
@@ -142,14 +144,15 @@ async fn a_child_ends_when_its_parent_is_gone() {
         .env("HOME", folder.path().join("home"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
+        .kill_on_drop(true)
         .spawn()
         .unwrap();
     let mut input = child.stdin.take().unwrap();
-    writeln!(input, "{line}").unwrap();
-    let (mut connection, _) = silent.accept().unwrap();
-    assert!(connection.read(&mut [0; 1]).unwrap() == 1, "it is asking");
+    input.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+    let (mut connection, _) = silent.accept().await.unwrap();
+    assert_eq!(connection.read(&mut [0; 1]).await.unwrap(), 1, "it is asking");
     drop(input);
-    let status = child.wait().unwrap();
+    let status = tokio::time::timeout(PATIENCE, child.wait()).await.expect("it goes on").unwrap();
     assert!(!status.success(), "{status}");
 }
 

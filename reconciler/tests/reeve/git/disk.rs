@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use reeve_reconciler::git::Mirrors;
 use reeve_tests::GitRepository;
 use tempfile::TempDir;
 
@@ -24,6 +25,11 @@ impl SmallDisk {
 
     fn path(&self) -> &Path {
         self.folder.path()
+    }
+
+    fn room(&self) -> u64 {
+        let disk = rustix::fs::statvfs(self.path()).unwrap();
+        disk.f_bavail * disk.f_frsize
     }
 }
 
@@ -56,9 +62,7 @@ async fn a_full_disk_is_an_error_of_its_own_and_nothing_half_written_is_used() {
             assert!(mirrors.tree(&url, first.as_str(), "").is_ok());
             assert!(mirrors.tree(&url, large.as_str(), "").is_err());
         }
-        let room = rustix::fs::statvfs(disk.path()).unwrap();
-        let room = room.f_bavail * room.f_frsize;
-        assert!(room > 1_000_000, "what was half written is still there: {room} bytes left");
+        assert!(disk.room() > 1_000_000, "what was half written is still there: {} bytes left", disk.room());
         // With less to bring over, there is room again.
         git.reset_to(&first).unwrap();
         let small = git.commit(&[("a", &url)]).unwrap();
@@ -66,4 +70,25 @@ async fn a_full_disk_is_an_error_of_its_own_and_nothing_half_written_is_used() {
         assert_eq!(mirrors.fetch(&request).await.unwrap().commit.id, small.as_str());
         mirrors.forget(&url).unwrap();
     }
+}
+
+#[tokio::test]
+async fn a_child_that_dies_of_a_full_disk_is_understood_and_cleaned_up_after_at_once() {
+    let Some(disk) = SmallDisk::mount("1500k") else {
+        eprintln!("skipped: a small disk cannot be mounted without the right to do so");
+        return;
+    };
+    // Writing to the memory of a file that the disk has no room for ends a process in this way.
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("dies");
+    let script =
+        "#!/bin/sh\nmkdir -p \"$HOME/../7.git\"\ncat /dev/zero > \"$HOME/../7.git/junk\" 2> /dev/null\nkill -BUS $$\n";
+    // By another process: a file that this one has open for writing, if only for a moment, cannot be started.
+    let mut write = Command::new("sh");
+    write.args(["-c", "printf %s \"$1\" > \"$2\"; chmod 755 \"$2\"", "sh", script]).arg(&program);
+    assert!(write.status().unwrap().success());
+    let mirrors = Mirrors::new(disk.path().to_owned(), program);
+    let error = mirrors.fetch(&request("file:///nowhere", main())).await.unwrap_err();
+    assert_eq!(error.reason(), "DiskFull", "{error}");
+    assert!(disk.room() > 1_000_000, "{} bytes left", disk.room());
 }
