@@ -57,15 +57,14 @@ pub struct Origin {
     pub file: Arc<str>,
     /// Which document of it, from 1.
     pub document: usize,
-    /// The line where the document begins: in the file itself, or in what the template wrote.
+    /// The line where the document begins: in the file itself, or the line of the template that began to write it.
     pub line: u32,
 }
 
 impl Origin {
-    /// The place for a finding: the template as a whole, since its output has no lines of its own in the repository.
+    /// The place for a finding.
     pub fn place(&self) -> Place {
-        let line = if self.file.ends_with(".j2") { 1 } else { self.line };
-        Place::new(self.file.clone(), line, 1)
+        Place::new(self.file.clone(), self.line.max(1), 1)
     }
 }
 
@@ -104,12 +103,17 @@ impl Draft {
     }
 }
 
-/// The objects of a file's documents, or all that is wrong with them. `List` objects are taken apart.
-pub(crate) fn drafts(file: &Arc<str>, documents: &[Document]) -> Result<Vec<Draft>, Vec<Diagnostic>> {
+/// The objects of a file's documents, or all that is wrong with them. `List` objects are taken apart. `line` says where
+/// in the file the line of a document is.
+pub(crate) fn drafts(
+    file: &Arc<str>,
+    documents: &[Document],
+    line: impl Fn(u32) -> u32,
+) -> Result<Vec<Draft>, Vec<Diagnostic>> {
     let mut drafts = Vec::new();
     let mut findings = Vec::new();
     for (at, document) in documents.iter().enumerate() {
-        let origin = Origin { file: file.clone(), document: at + 1, line: document.line };
+        let origin = Origin { file: file.clone(), document: at + 1, line: line(document.line) };
         take(&document.value, &origin, &mut drafts, &mut findings);
     }
     if findings.is_empty() { Ok(drafts) } else { Err(findings) }

@@ -10,9 +10,9 @@ use crate::fleet::Settings;
 use crate::fleet::values::Decoded;
 use crate::object::{self, Draft};
 use crate::resolve::{Resolved, ResolvedComponent};
-use crate::template::Facts;
+use crate::template::{Facts, Written};
 use crate::value::{self, KeyPath, Value};
-use crate::yaml::{self, Words};
+use crate::yaml::{self, Problem, Words};
 
 mod scope;
 
@@ -123,13 +123,13 @@ fn render(component: &ResolvedComponent, facts: &RenderFacts, limits: Limits) ->
     let mut findings = Vec::new();
     let mut words = Words::default();
     for plain in &chart.plain {
-        collect(object::drafts(&plain.file, &plain.documents), &mut drafts, &mut findings);
+        collect(object::drafts(&plain.file, &plain.documents, |line| line), &mut drafts, &mut findings);
     }
     let values = Value::Dict(component.values.clone());
     for name in chart.templates.names().filter(|name| !is_partial(name)) {
         let scope = facts.scope(component, name).data("Values", values.clone());
-        match chart.templates.render(name, &scope, &budget) {
-            Ok(text) => collect(read(component, name, &text, &mut words), &mut drafts, &mut findings),
+        match chart.templates.write(name, &scope, &budget) {
+            Ok(written) => collect(read(component, name, &written, &mut words), &mut drafts, &mut findings),
             Err(finding) => findings.push(finding),
         }
     }
@@ -146,8 +146,8 @@ pub(crate) fn render_watched(
 ) -> Result<Vec<Draft>, Vec<Diagnostic>> {
     let budget = Budget::new(limits);
     let scope = facts.scope(component, name).facts("Values", values);
-    match component.chart.templates.render(name, &scope, &budget) {
-        Ok(text) => read(component, name, &text, &mut Words::default()),
+    match component.chart.templates.write(name, &scope, &budget) {
+        Ok(written) => read(component, name, &written, &mut Words::default()),
         Err(finding) => Err(vec![finding]),
     }
 }
@@ -165,21 +165,24 @@ pub(crate) fn is_partial(name: &str) -> bool {
 }
 
 /// The objects in what a template wrote.
-fn read(component: &ResolvedComponent, name: &str, text: &str, words: &mut Words) -> Outcome {
+fn read(component: &ResolvedComponent, name: &str, written: &Written, words: &mut Words) -> Outcome {
     let file: Arc<str> = format!("{}/templates/{name}", component.chart.folder).into();
-    match yaml::values(text, &yaml::Options::default(), words) {
-        Ok(documents) => object::drafts(&file, &documents),
-        Err(problems) => Err(problems
-            .into_iter()
-            .map(|problem| {
-                let line = text.lines().nth(problem.mark.line.saturating_sub(1) as usize).unwrap_or_default();
-                let mut finding =
-                    Diagnostic::error(problem.code, format!("in what the template writes: {}", problem.message))
-                        .at(Place::file(file.clone()));
-                finding.help = problem.help;
-                finding.note(format!("line {} of its output: {}", problem.mark.line, excerpt(line)), None)
-            })
-            .collect()),
+    match yaml::values(&written.text, &yaml::Options::default(), words) {
+        Ok(documents) => object::drafts(&file, &documents, |line| written.place(line).line),
+        Err(problems) => Err(problems.into_iter().map(|problem| in_template(problem, written)).collect()),
+    }
+}
+
+/// A problem of what a template wrote, where the template wrote it.
+fn in_template(problem: Problem, written: &Written) -> Diagnostic {
+    let line = written.text.lines().nth(problem.mark.line.saturating_sub(1) as usize).unwrap_or_default();
+    let message = format!("in what the template writes: {}", problem.message);
+    let mut finding = Diagnostic::error(problem.code, message).at(written.place(problem.mark.line));
+    finding.help = problem.help;
+    let finding = finding.note(format!("line {} of its output: {}", problem.mark.line, excerpt(line)), None);
+    match problem.other {
+        Some((message, mark)) => finding.note(message, Some(written.place(mark.line))),
+        None => finding,
     }
 }
 

@@ -22,8 +22,10 @@ mod operators;
 mod program;
 mod scope;
 mod syntax;
+mod written;
 
 pub use scope::{ChartFiles, Facts, Scope};
+pub use written::Written;
 
 /// A template as it is in the chart.
 #[derive(Clone, Debug)]
@@ -82,14 +84,19 @@ impl Templates {
         self.library.programs.keys().map(|name| &**name)
     }
 
-    /// Renders one template. One whose file name begins with `_` has no output of its own.
+    /// The text of one template. One whose file name begins with `_` has no output of its own.
     pub fn render(&self, name: &str, scope: &Scope<'_>, budget: &Budget) -> Result<String, Diagnostic> {
+        self.write(name, scope, budget).map(|written| written.text)
+    }
+
+    /// The same, with which part of the template wrote each line.
+    pub fn write(&self, name: &str, scope: &Scope<'_>, budget: &Budget) -> Result<Written, Diagnostic> {
         let Some(program) = self.library.programs.get(name) else {
             let message = format!("the chart has no template `{name}`");
             return Err(Diagnostic::error("include-missing", message));
         };
         if is_helper(name) {
-            return Ok(String::new());
+            return Ok(Written::nothing(Arc::clone(program)));
         }
         Evaluator::new(&self.library, scope, budget, Arc::clone(program)).render().map_err(|fault| *fault)
     }

@@ -221,11 +221,11 @@ fn runtimes(decoder: &mut Decoder, path: &str, text: &str) -> Option<Vec<Arc<Run
         Ok(documents) => {
             let stem = (documents.len() == 1).then(|| stem(path));
             let mut texts = DocumentText::of(text, &documents).unwrap_or_default().into_iter();
-            let decoded = documents.iter().map(|node| {
+            let each = documents.iter().map(|node| {
                 decoder.document = texts.next();
                 decoder.runtime(node, stem).map(Arc::new)
             });
-            decoded.collect()
+            each.collect()
         }
         Err(problems) => {
             let file = decoder.file.clone();

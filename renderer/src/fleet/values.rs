@@ -37,7 +37,7 @@ pub(super) struct DocumentText {
 pub(crate) struct Decoded {
     document: Option<Arc<DocumentText>>,
     value: Option<Value>,
-    node: Option<Option<Node>>,
+    node: Option<Node>,
 }
 
 impl Values {
@@ -131,7 +131,9 @@ impl Decoded {
 
     fn node(&mut self, document: &Arc<DocumentText>) -> Option<&Node> {
         self.turn_to(document);
-        let read = || yaml::documents(&document.text, &yaml::Options::default()).ok()?.into_iter().next();
-        self.node.get_or_insert_with(read).as_ref()
+        if self.node.is_none() {
+            self.node = yaml::documents(&document.text, &yaml::Options::default()).ok()?.into_iter().next();
+        }
+        self.node.as_ref()
     }
 }

@@ -12,6 +12,7 @@ use super::fault::{Fault, Frame, Site};
 use super::item::Item;
 use super::program::{Program, Span};
 use super::scope::Scope;
+use super::written::{Lines, Written};
 use crate::budget::{Budget, Exceeded};
 use crate::failure::Failure;
 use crate::value::Value;
@@ -52,6 +53,7 @@ pub(super) struct Evaluator<'a> {
     activations: Vec<Activation<'a>>,
     current: usize,
     out: String,
+    lines: Lines,
     captures: u32,
     calls: Vec<Frame>,
     nesting: u32,
@@ -79,6 +81,7 @@ impl<'a> Evaluator<'a> {
             activations: Vec::new(),
             current: 0,
             out: String::new(),
+            lines: Lines::default(),
             captures: 0,
             calls: Vec::new(),
             nesting: 0,
@@ -89,12 +92,17 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The output of the program.
-    pub(super) fn render(mut self) -> Result<String, Fault> {
+    pub(super) fn render(mut self) -> Result<Written, Fault> {
         let program = Arc::clone(&self.program);
         self.out.reserve(program.text.len());
         self.activate(&program, None, None, None);
         self.run(&program.routine.body)?;
-        Ok(self.out)
+        Ok(Written { text: self.out, program, lines: self.lines })
+    }
+
+    /// Whether what is written now is the output of the template itself, not caught and not of another template.
+    fn is_output(&self) -> bool {
+        self.captures == 0 && self.calls.is_empty()
     }
 
     /// Begins a routine; gives back the one that ran before.

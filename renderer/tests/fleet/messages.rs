@@ -270,3 +270,36 @@ fn a_file_that_is_no_text_is_refused() {
     tree.write("layers/base.yaml", b"kind: Layer\nvalues: \xff\n");
     assert_eq!(lines(&tree)[0], "layers/base.yaml:2:1 not-utf8: this file is not UTF-8 text");
 }
+
+/// What the template of the small repository becomes, and the first thing that is said of it.
+const WRITTEN: &[(&str, &str)] = &[
+    (
+        "apiVersion: v1\nkind: ConfigMap\n{# not a line of the output #}\nmetadata:\n  name: x\n  name: y2\n",
+        "6:3 yaml-duplicate-key: in what the template writes: `name` is there twice; line 5 of its output:   name: y2 ; the first is here charts/web/1.0.0/templates/config.yaml.j2:5:3 (keep one of the two)",
+    ),
+    (
+        "{% for name in ['a', 'b'] %}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ name }}}\n{% endfor %}\n---\nkind: Pod\nmetadata: {name: z}\n",
+        "8:1 missing-field at apiVersion: document 3: `apiVersion` is missing",
+    ),
+    (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\ndata:\n  {{- dict('a', 'b') | toYaml | nindent(2) }}\n  {{ 'b: on' }}\n",
+        "7:3 yaml-ambiguous: in what the template writes: `on` is a boolean to some readers of YAML and text to others; line 7 of its output:   b: on  (write \"on\" for the text, or true for the boolean)",
+    ),
+    (
+        "{% macro data() %}\na: 1\nb: no\n{% endmacro %}\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata:\n  {{- data() | nindent(2) }}\n",
+        "9:7 yaml-ambiguous: in what the template writes: `no` is a boolean to some readers of YAML and text to others; line 6 of its output:   b: no  (write \"no\" for the text, or false for the boolean)",
+    ),
+    (
+        "# a comment\n\n{% if true %}\nkind: Secret\napiVersion: v1\nmetadata: {name: x}\nstringData: {a: b}\n{% endif %}\n",
+        "4:1 secret-in-clear: Secret x holds its data in clear (refer to a Secret that exists in the runtime)",
+    ),
+];
+
+#[test]
+fn what_is_wrong_with_the_output_is_shown_at_the_line_that_wrote_it() {
+    for (template, expected) in WRITTEN {
+        let tree = with(&[("charts/web/1.0.0/templates/config.yaml.j2", template), ("runtimes/us-1.yaml", "")]);
+        let expected = format!("charts/web/1.0.0/templates/config.yaml.j2:{expected}");
+        assert_eq!(lines(&tree).first(), Some(&expected), "{template}\nall that was said: {:#?}", lines(&tree));
+    }
+}

@@ -29,7 +29,7 @@ impl<'a> Evaluator<'a> {
     fn statement(&mut self, statement: &Statement) -> Result<Flow, Fault> {
         match statement {
             Statement::Raw(span) => self.raw(*span)?,
-            Statement::Emit(expression) => self.emit(expression)?,
+            Statement::Emit(expression) => self.noted(expression.span, |this| this.emit(expression))?,
             Statement::If(node) => return self.condition(node),
             Statement::For(node) => self.for_loop(node)?,
             Statement::Recursive(number) => {
@@ -55,10 +55,10 @@ impl<'a> Evaluator<'a> {
             }
             Statement::Call(node) => {
                 let caller = self.macro_item(node.body);
-                self.call_with_body(&node.call, caller)?;
+                self.noted(node.call.span, |this| this.call_with_body(&node.call, caller))?;
             }
             Statement::Import(node) => self.import(node)?,
-            Statement::Include(node) => self.include(node)?,
+            Statement::Include(node) => self.noted(node.template.span, |this| this.include(node))?,
             Statement::Do(expression) => {
                 self.evaluate(expression)?;
             }
@@ -75,7 +75,22 @@ impl<'a> Evaluator<'a> {
 
     fn raw(&mut self, span: Span) -> Result<(), Fault> {
         self.room_for(u64::from(span.end.saturating_sub(span.start)), span)?;
-        self.out.push_str(self.program.source(span));
+        let is_output = self.is_output();
+        let text = self.program.source(span);
+        self.out.push_str(text);
+        if is_output {
+            self.lines.copied(text, span.start);
+        }
+        Ok(())
+    }
+
+    /// Takes note of what is written to the output in the course of this.
+    fn noted(&mut self, span: Span, write: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<(), Fault> {
+        let before = self.out.len();
+        write(self)?;
+        if self.is_output() {
+            self.lines.made(self.out.get(before..).unwrap_or_default(), span.start);
+        }
         Ok(())
     }
 
@@ -172,7 +187,7 @@ impl<'a> Evaluator<'a> {
                 let item = self.evaluate(&node.result)?;
                 self.assign(target, item, span)?;
             }
-            None => self.emit(&node.result)?,
+            None => self.noted(span, |this| this.emit(&node.result))?,
         }
         self.put(node.slot, Item::Unset);
         Ok(Flow::Next)
