@@ -130,7 +130,7 @@ fn render(component: &ResolvedComponent, facts: &RenderFacts, limits: Limits) ->
         let scope = facts.scope(component, name).data("Values", values.clone());
         match chart.templates.write(name, &scope, &budget) {
             Ok(written) => collect(read(component, name, &written, &mut words), &mut drafts, &mut findings),
-            Err(finding) => findings.push(finding),
+            Err(mut said) => findings.append(&mut said),
         }
     }
     if findings.is_empty() { Ok(drafts) } else { Err(findings) }
@@ -148,7 +148,7 @@ pub(crate) fn render_watched(
     let scope = facts.scope(component, name).facts("Values", values);
     match component.chart.templates.write(name, &scope, &budget) {
         Ok(written) => read(component, name, &written, &mut Words::default()),
-        Err(finding) => Err(vec![finding]),
+        Err(said) => Err(said),
     }
 }
 

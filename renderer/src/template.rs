@@ -84,21 +84,24 @@ impl Templates {
         self.library.programs.keys().map(|name| &**name)
     }
 
-    /// The text of one template. One whose file name begins with `_` has no output of its own.
+    /// The text of one template, or the first thing that is wrong with it. One whose file name begins with `_` has no
+    /// output of its own.
     pub fn render(&self, name: &str, scope: &Scope<'_>, budget: &Budget) -> Result<String, Diagnostic> {
-        self.write(name, scope, budget).map(|written| written.text)
+        let nothing = || Diagnostic::error("template-type", format!("`{name}` cannot be rendered"));
+        let first = |found: Vec<Diagnostic>| found.into_iter().next().unwrap_or_else(nothing);
+        self.write(name, scope, budget).map(|written| written.text).map_err(first)
     }
 
-    /// The same, with which part of the template wrote each line.
-    pub fn write(&self, name: &str, scope: &Scope<'_>, budget: &Budget) -> Result<Written, Diagnostic> {
+    /// The same, with which part of the template wrote each line, or with all that it uses and nobody sets.
+    pub fn write(&self, name: &str, scope: &Scope<'_>, budget: &Budget) -> Result<Written, Vec<Diagnostic>> {
         let Some(program) = self.library.programs.get(name) else {
             let message = format!("the chart has no template `{name}`");
-            return Err(Diagnostic::error("include-missing", message));
+            return Err(vec![Diagnostic::error("include-missing", message)]);
         };
         if is_helper(name) {
             return Ok(Written::nothing(Arc::clone(program)));
         }
-        Evaluator::new(&self.library, scope, budget, Arc::clone(program)).render().map_err(|fault| *fault)
+        Evaluator::new(&self.library, scope, budget, Arc::clone(program)).render()
     }
 }
 

@@ -14,6 +14,7 @@ use super::program::{Program, Span};
 use super::scope::Scope;
 use super::written::{Lines, Written};
 use crate::budget::{Budget, Exceeded};
+use crate::diagnostic::Diagnostic;
 use crate::failure::Failure;
 use crate::value::Value;
 
@@ -25,6 +26,9 @@ mod loops;
 mod macros;
 mod modules;
 mod statements;
+mod undefined;
+
+use undefined::Undefined;
 
 /// Statements and expressions inside each other, over all calls: what a small stack holds, without optimization too.
 const NESTING: u32 = 400;
@@ -60,6 +64,7 @@ pub(super) struct Evaluator<'a> {
     /// Arguments of the calls that are being made, so that a call need not allocate.
     arguments: Vec<Value>,
     modules: BTreeMap<Arc<str>, Option<usize>>,
+    undefined: Undefined,
     texts: HashMap<Arc<str>, Arc<Program>>,
 }
 
@@ -87,16 +92,18 @@ impl<'a> Evaluator<'a> {
             nesting: 0,
             arguments: Vec::new(),
             modules: BTreeMap::new(),
+            undefined: Undefined::default(),
             texts: HashMap::new(),
         }
     }
 
     /// The output of the program.
-    pub(super) fn render(mut self) -> Result<Written, Fault> {
+    pub(super) fn render(mut self) -> Result<Written, Vec<Diagnostic>> {
         let program = Arc::clone(&self.program);
         self.out.reserve(program.text.len());
         self.activate(&program, None, None, None);
-        self.run(&program.routine.body)?;
+        let result = self.run(&program.routine.body);
+        self.undefined.into_result(result.map(drop))?;
         Ok(Written { text: self.out, program, lines: self.lines })
     }
 
@@ -212,9 +219,10 @@ impl<'a> Evaluator<'a> {
     fn capture(&mut self, span: Span, write: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<Value, Fault> {
         let outer = std::mem::take(&mut self.out);
         self.captures += 1;
-        write(self)?;
+        let result = write(self);
         self.captures -= 1;
         let text = std::mem::replace(&mut self.out, outer);
+        result?;
         self.pay(text.len() as u64, span)?;
         Ok(Value::from(text))
     }

@@ -303,3 +303,69 @@ fn what_is_wrong_with_the_output_is_shown_at_the_line_that_wrote_it() {
         assert_eq!(lines(&tree).first(), Some(&expected), "{template}\nall that was said: {:#?}", lines(&tree));
     }
 }
+
+/// What the template of the small repository becomes, and the lines and messages of all that is said.
+const UNDEFINED: &[(&str, &[&str])] = &[
+    (
+        "a: {{ Values.one }}\n{% if Values.two %}\nb: {{ Values.three }}\n{% endif %}\nc: {{ Values.team }}{{ Values.four.five }}\n{% for x in Values.six %}\n{% endfor %}\nd: {{ Vlaues.x }}\n",
+        &[
+            "1:7 `Values.one` is not set: `Values` has no key `one`",
+            "2:7 `Values.two` is not set: `Values` has no key `two`",
+            "5:24 `Values.four` is not set: `Values` has no key `four`",
+            "6:13 `Values.six` is not set: `Values` has no key `six`",
+            "8:7 `Vlaues` is not known here",
+        ],
+    ),
+    // The same key in every turn of a loop is one finding, and what comes after the loop is seen too.
+    (
+        "{% for x in [1, 2, 3] %}\na: {{ Values.one }}\n{% endfor %}\nb: {{ Values.two }}\n",
+        &[
+            "2:7 `Values.one` is not set: `Values` has no key `one`",
+            "4:7 `Values.two` is not set: `Values` has no key `two`",
+        ],
+    ),
+    // In a macro the call is left out as a whole.
+    (
+        "{% macro m() %}{{ Values.one }}{{ Values.two }}{% endmacro %}\na: {{ m() }}\nb: {{ Values.three }}\n",
+        &[
+            "1:19 `Values.one` is not set: `Values` has no key `one`",
+            "3:7 `Values.three` is not set: `Values` has no key `three`",
+        ],
+    ),
+    // What may be a consequence is not said: names that were not set, functions that failed.
+    (
+        "{% set x = Values.one.two %}\na: {{ x }}\nb: {{ x.y }}\n",
+        &["1:12 `Values.one` is not set: `Values` has no key `one`"],
+    ),
+    (
+        "a: {{ Values.one }}\nb: {{ fail('no') }}\nc: {{ Values.two }}\n",
+        &["1:7 `Values.one` is not set: `Values` has no key `one`"],
+    ),
+    ("a: {{ fail('no') }}\nb: {{ Values.one }}\n", &["1:7 no"]),
+];
+
+#[test]
+fn all_that_a_template_uses_and_nobody_sets_is_said_at_once() {
+    for (template, expected) in UNDEFINED {
+        let tree = with(&[("charts/web/1.0.0/templates/config.yaml.j2", template), ("runtimes/us-1.yaml", "")]);
+        let said: Vec<String> = crate::repository::findings(&tree)
+            .iter()
+            .map(|finding| {
+                let place = finding.place.as_ref().expect("a place");
+                format!("{}:{} {}", place.line, place.column, finding.message)
+            })
+            .collect();
+        assert_eq!(said, *expected, "{template}");
+    }
+}
+
+#[test]
+fn a_template_that_uses_endless_undefined_values_stops() {
+    let template = "{% for x in range(100000) %}\na: {{ Values[x ~ ''] }}{{ Values.one }}\n{% endfor %}\n";
+    let many: String = (0..50).map(|at| ["a: {{ Values.x", &at.to_string(), " }}\n"].concat()).collect();
+    for (template, most) in [(template, 20), (&*many, 20)] {
+        let tree = with(&[("charts/web/1.0.0/templates/config.yaml.j2", template), ("runtimes/us-1.yaml", "")]);
+        let said = lines(&tree);
+        assert!(!said.is_empty() && said.len() <= most, "{}: {said:#?}", said.len());
+    }
+}

@@ -126,7 +126,7 @@ impl<'a> Evaluator<'a> {
         if at + 1 == path.steps.len() {
             return Ok(Item::Missing(Rc::new(missing)));
         }
-        Err(self.site().missing(&missing, self.scope))
+        Err(self.missing(&missing))
     }
 
     /// Goes on from something that is not plain data.
@@ -145,7 +145,7 @@ impl<'a> Evaluator<'a> {
                         return self.lost(path, at, tracked.value.clone(), Some(Arc::clone(&tracked.root)), span);
                     }
                 },
-                Item::Missing(missing) => return Err(self.site().missing(&missing, self.scope)),
+                Item::Missing(missing) => return Err(self.missing(&missing)),
                 other => {
                     if let Some(member) = self.member(&other, &step.key) {
                         member
@@ -202,7 +202,7 @@ impl<'a> Evaluator<'a> {
                 (tracked.value.clone(), Some(Arc::clone(&tracked.root)))
             }
             Item::Data(value) => (value.clone(), None),
-            Item::Missing(missing) => return Err(self.site().missing(missing, self.scope)),
+            Item::Missing(missing) => return Err(self.missing(missing)),
             Item::Files(_) => {
                 let value = self.data(subject.clone(), span)?;
                 (value, None)
@@ -265,7 +265,7 @@ impl<'a> Evaluator<'a> {
     pub(super) fn data(&mut self, item: Item<'a>, span: Span) -> Result<Value, Fault> {
         match item {
             Item::Data(value) => Ok(value),
-            Item::Missing(missing) => Err(self.site().missing(&missing, self.scope)),
+            Item::Missing(missing) => Err(self.missing(&missing)),
             Item::Facts(tracked) => {
                 tracked.facts.record(&tracked.path, Some(&tracked.value));
                 Ok(tracked.value.clone())

@@ -14,9 +14,17 @@ use crate::value::Value;
 impl<'a> Evaluator<'a> {
     pub(super) fn run(&mut self, statements: &[Statement]) -> Result<Flow, Fault> {
         self.deeper(Span::default())?;
+        let (nesting, may_leave_out) = (self.nesting, self.may_leave_out());
         for statement in statements {
             self.step(Span::default())?;
-            let flow = self.statement(statement)?;
+            let flow = match self.statement(statement) {
+                Ok(flow) => flow,
+                Err(fault) if may_leave_out => {
+                    self.leave_out(fault, nesting)?;
+                    Flow::Next
+                }
+                Err(fault) => return Err(fault),
+            };
             if flow != Flow::Next {
                 self.nesting -= 1;
                 return Ok(flow);
