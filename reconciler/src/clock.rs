@@ -40,14 +40,14 @@ impl Clock {
         self.0.now()
     }
 
-    /// Resolves after this long.
-    pub async fn sleep(&self, duration: Duration) {
-        self.0.sleep(duration).await;
+    /// Resolves this long from now.
+    pub fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        self.0.sleep(duration)
     }
 
     /// Resolves when it is this late; at once if it is later.
-    pub async fn sleep_until(&self, at: Timestamp) {
-        self.sleep(until(self.now(), at)).await;
+    pub fn sleep_until(&self, at: Timestamp) -> BoxFuture<'static, ()> {
+        self.sleep(until(self.now(), at))
     }
 }
 

@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 use tracing::{error, warn};
 
-use crate::runtime::{End, Handle, Rollup, Setup, Wish};
+use crate::runtime::{End, Handle, Rollup, Setup, Standing, Wish};
 use crate::source::{Runtimes, Source, SourceSetup};
 
 mod unsupported;
@@ -139,7 +139,14 @@ impl Controller {
 
     fn rollup(&mut self, namespace: &Arc<str>, source: Option<&str>) -> Rollup {
         source.map_or_else(Rollup::default, |source| {
-            self.rollups.entry((namespace.clone(), source.into())).or_default().clone()
+            let id = (namespace.clone(), source.into());
+            let metrics = &self.setup.setup.metrics;
+            let fresh = || {
+                let rollup = Rollup::default();
+                metrics.follow(&rollup);
+                rollup
+            };
+            self.rollups.entry(id).or_insert_with(fresh).clone()
         })
     }
 
@@ -234,7 +241,7 @@ async fn keep(handle: Handle, setup: Setup, rollup: Rollup, name: Arc<str>) {
             Ok(End::Gone | End::Stopped) => return,
             Err(trouble) => {
                 warn!(runtime = %name, reason = trouble.reason, "starts anew: {}", trouble.message);
-                rollup.set(&name, State::Error, trouble.message);
+                rollup.set(&name, Standing { state: State::Error, message: trouble.message, ..Standing::default() });
             }
         }
         tokio::select! {

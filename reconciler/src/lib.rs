@@ -15,6 +15,8 @@ pub mod health;
 pub mod ledger;
 pub mod live;
 pub mod merge_patch;
+pub mod metrics;
+pub mod notification;
 pub mod news;
 pub mod payload;
 pub mod plan;

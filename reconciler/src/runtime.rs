@@ -19,6 +19,7 @@ use crate::cluster::{Account, Applier, Cluster};
 use crate::desired::{DesiredComponent, DesiredObject};
 use crate::ledger::{Entry, Keeper};
 use crate::live::{Hub, Live, Scope};
+use crate::metrics::Metrics;
 use crate::plan::{self, Rules, View};
 
 mod contest;
@@ -34,7 +35,7 @@ pub use reporter::{Outlet, component_name};
 pub(crate) use reporter::{as_json, patch_status};
 pub(crate) use status::{cut, set_condition, weight};
 pub use trouble::Trouble;
-pub use worker::{Assignment, End, FINALIZER, Handle, Message, Rollup, Setup, Wish};
+pub use worker::{Assignment, End, FINALIZER, Handle, Message, Rollup, RollupInner, Setup, Standing, Wish};
 
 use contest::Contests;
 
@@ -50,6 +51,7 @@ struct Context {
     budget: Budget,
     control_plane: Arc<ControlPlaneRules>,
     contests: Contests,
+    metrics: Metrics,
     /// Which component wants which object: one that moved is not taken away.
     owners: Arc<HashMap<ObjectKey, Arc<str>>>,
 }

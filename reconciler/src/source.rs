@@ -14,7 +14,7 @@ use reeve_process::secret::scrub;
 use tokio::sync::{Notify, watch};
 use tracing::{info, warn};
 
-use crate::clock::after;
+use crate::clock::{after, since};
 use crate::desired::Revision;
 use crate::git::{Credentials, FetchRequest, Fetched, Hooks, Mirrors, Proxy};
 use crate::news::News;
@@ -253,7 +253,10 @@ impl Source {
             timeout: spec.timeout.into(),
             last_seen: self.last_seen.clone(),
         };
+        let began = self.with.setup.clock.now();
         let fetched = self.with.mirrors.fetch(&request).await;
+        let outcome = fetched.as_ref().map_or_else(crate::git::FetchError::metric_label, |_| "Succeeded");
+        self.with.setup.metrics.fetched(outcome, since(self.with.setup.clock.now(), began));
         let fetched = fetched.map_err(|error| {
             Finding::new(error.reason(), scrub(&reeve_process::chain(&error)).into_owned(), error.is_transient())
         })?;
@@ -296,7 +299,12 @@ impl Source {
             return;
         }
         let revision = Revision { shown: fetched.revision.as_str().into(), commit: fetched.commit.id.as_str().into() };
-        match self.open(&revision).await {
+        let began = self.with.setup.clock.now();
+        let opened = self.open(&revision).await;
+        let metrics = &self.with.setup.metrics;
+        metrics.rendered(since(self.with.setup.clock.now(), began));
+        metrics.revision(if opened.is_ok() { "accepted" } else { "rejected" });
+        match opened {
             Ok(()) => self.accepted(fetched, revision, url, path).await,
             Err(finding) => {
                 self.tell("revision", &finding);

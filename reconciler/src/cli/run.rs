@@ -11,7 +11,9 @@ use reeve_reconciler::cluster::{Account, Cluster};
 use reeve_reconciler::controller::{Controller, Registry};
 use reeve_reconciler::git::{Hooks, Mirrors, Receiver};
 use reeve_reconciler::live::Hub;
+use reeve_reconciler::metrics::Metrics;
 use reeve_reconciler::news::Telling;
+use reeve_reconciler::notification::Notifier;
 use reeve_reconciler::runtime::{ControlPlaneRules, Setup};
 use reeve_reconciler::source::SourceSetup;
 use tokio::sync::Semaphore;
@@ -37,10 +39,12 @@ async fn work(args: RunArgs, process: Process) -> Result<(), Failure> {
         mirrors: Mirrors::new(args.data_folder.clone(), program),
         hooks: Hooks::default(),
         identity: reeve_process::lease::identity(),
+        metrics: Metrics::default(),
         stop: process.shutdown.draining_token(),
         config,
         args,
     };
+    with.metrics.register(&process.metrics);
     let gate = if with.args.no_lease {
         Gate::always_open()
     } else {
@@ -67,6 +71,7 @@ struct Everything {
     mirrors: Mirrors,
     hooks: Hooks,
     identity: String,
+    metrics: Metrics,
     stop: CancellationToken,
 }
 
@@ -92,16 +97,17 @@ impl Everything {
         let clock = Clock::system();
         let cluster = Cluster::new(term.clone(), self.config.clone())?;
         let own = cluster.own()?;
-        let (telling, _news) = Telling::channel();
+        let (telling, news) = Telling::channel();
         let registry = Registry::default();
         let setup = Setup {
             hub: Hub::new(cluster.clone(), clock.clone()),
             cluster,
-            clock,
+            clock: clock.clone(),
             writes: Arc::new(Semaphore::new(self.args.concurrency.into())),
             control_plane: Arc::new(self.control_plane()),
             identity: self.identity.clone(),
             telling,
+            metrics: self.metrics.clone(),
             stop: self.stop.clone(),
         };
         let setup = SourceSetup {
@@ -110,7 +116,13 @@ impl Everything {
             hooks: self.hooks.clone(),
             runtimes: Arc::new(registry.clone()),
         };
-        Controller::new(setup, registry, self.args.watch_namespace.clone()).run(own).await;
+        let notifier = Notifier::new(own.clone(), clock, self.metrics.clone());
+        let controller = Controller::new(setup, registry, self.args.watch_namespace.clone());
+        tokio::select! {
+            () = controller.run(own) => {}
+            // Ends only when nobody is left who could tell anything.
+            () = notifier.run(news) => {}
+        }
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use kube::Api;
 use reeve_crds::condition::{kind, reason};
 use reeve_crds::{Runtime, State};
 
-use crate::runtime::{Rollup, Setup, as_json, patch_status, set_condition};
+use crate::runtime::{Rollup, Setup, Standing, as_json, patch_status, set_condition};
 
 /// Says on the Runtime that its target is not served from here.
 pub(super) async fn tell(setup: &Setup, runtime: &Runtime, rollup: &Rollup) {
@@ -13,7 +13,7 @@ pub(super) async fn tell(setup: &Setup, runtime: &Runtime, rollup: &Rollup) {
         runtime.spec.target.kind
     );
     let name = runtime.metadata.name.clone().unwrap_or_default();
-    rollup.set(&name.as_str().into(), State::Warning, message.clone());
+    rollup.set(&name.as_str().into(), Standing { state: State::Warning, message: message.clone(), ..Standing::default() });
     let before = runtime.status.clone().unwrap_or_default();
     let mut status = before.clone();
     let generation = runtime.metadata.generation;

@@ -217,6 +217,7 @@ impl Work {
             let _slot = self.ctx.budget.slot().await.ok_or_else(stopped)?;
             applier.apply(object, known).await
         };
+        self.ctx.metrics.written("apply", applied.as_ref().map_or_else(ApplyError::reason, |_| "Succeeded"));
         if let Err(ApplyError::Kind { .. }) = &applied {
             self.ctx.cluster.kinds().forget(&object.api_version);
         }
@@ -396,7 +397,9 @@ async fn remove_one(
     ctx.cluster.breaker().pass(&ctx.clock).await;
     let gone = {
         let _slot = ctx.budget.slot().await.ok_or_else(stopped)?;
-        applier.delete(key, &kind, uid.as_deref()).await?
+        let deleted = applier.delete(key, &kind, uid.as_deref()).await;
+        ctx.metrics.written("delete", deleted.as_ref().map_or_else(ApplyError::reason, |_| "Succeeded"));
+        deleted?
     };
     if gone == Gone::Deleting {
         applier.until_gone(key, &kind, patience).await?;

@@ -24,6 +24,7 @@ use crate::cluster::Cluster;
 use crate::desired::Desired;
 use crate::ledger::{Keeper, Pages};
 use crate::live::{Dirty, Hub};
+use crate::metrics::Metrics;
 use crate::news::{News, Telling};
 use crate::refusal::Refusal;
 
@@ -33,7 +34,7 @@ mod report;
 mod rollup;
 
 pub use ending::FINALIZER;
-pub use rollup::Rollup;
+pub use rollup::{Rollup, RollupInner, Standing};
 
 /// What every worker of a cluster gets to work with.
 #[derive(Clone, Debug)]
@@ -52,6 +53,8 @@ pub struct Setup {
     pub identity: String,
     /// Whom to tell what happens.
     pub telling: Telling,
+    /// What is counted.
+    pub metrics: Metrics,
     /// Ends the work.
     pub stop: CancellationToken,
 }
@@ -165,7 +168,6 @@ struct TaskEnd {
 struct Rollout {
     began: Timestamp,
     changes: i32,
-    failed: bool,
 }
 
 struct Worker {
@@ -185,6 +187,8 @@ struct Worker {
     suspended: bool,
     status: RuntimeStatus,
     rollout: Option<Rollout>,
+    /// Components of whose repeated failure people were told.
+    failing: BTreeSet<Arc<str>>,
     next_full_check: Timestamp,
     handled: Option<String>,
     /// Components whose status may have changed.
@@ -228,6 +232,7 @@ impl Worker {
             clock: setup.clock.clone(),
             control_plane: setup.control_plane.clone(),
             contests: Contests::default(),
+            metrics: setup.metrics.clone(),
             owners: Arc::default(),
             spec,
         });
@@ -247,6 +252,7 @@ impl Worker {
             running: HashMap::new(),
             suspended: false,
             rollout: None,
+            failing: BTreeSet::new(),
             touched: BTreeSet::new(),
             ctx,
             setup,

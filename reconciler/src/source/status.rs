@@ -11,7 +11,7 @@ use reeve_crds::{GitSource, GitSourceStatus, State};
 
 use crate::desired::Revision;
 use crate::git::CommitFacts;
-use crate::runtime::{cut, set_condition, weight};
+use crate::runtime::{Standing, cut, set_condition, weight};
 
 const MESSAGE: usize = 1024;
 
@@ -117,10 +117,10 @@ impl Report {
 pub(super) fn source(
     report: &Report,
     object: &GitSource,
-    runtimes: &BTreeMap<Arc<str>, (State, String)>,
+    runtimes: &BTreeMap<Arc<str>, Standing>,
     now: Timestamp,
 ) -> GitSourceStatus {
-    let worst = runtimes.iter().filter(|(_, (state, _))| *state != State::Ready).max_by_key(|(_, (state, _))| weight(*state));
+    let worst = runtimes.iter().filter(|(_, standing)| standing.state != State::Ready).max_by_key(|(_, standing)| weight(standing.state));
     let (state, why, message) = summary(report, object, worst);
     let mut conditions = report.conditions.clone();
     let mut set = |kind, holds, reason: &str, message: &str| {
@@ -153,7 +153,7 @@ pub(super) fn source(
     }
 }
 
-type Worst<'a> = Option<(&'a Arc<str>, &'a (State, String))>;
+type Worst<'a> = Option<(&'a Arc<str>, &'a Standing)>;
 
 fn summary(report: &Report, object: &GitSource, worst: Worst<'_>) -> (State, String, String) {
     if object.metadata.deletion_timestamp.is_some() {
@@ -174,14 +174,14 @@ fn summary(report: &Report, object: &GitSource, worst: Worst<'_>) -> (State, Str
     }
     match worst {
         None => (State::Ready, reason::SUCCEEDED.to_owned(), "all runtimes are ready".to_owned()),
-        Some((_, (State::Suspended, _))) => (State::Ready, reason::SUCCEEDED.to_owned(), "all runtimes are ready or suspended".to_owned()),
-        Some((name, (state, message))) => (*state, "RuntimeNotReady".to_owned(), format!("{name}: {message}")),
+        Some((_, Standing { state: State::Suspended, .. })) => (State::Ready, reason::SUCCEEDED.to_owned(), "all runtimes are ready or suspended".to_owned()),
+        Some((name, standing)) => (standing.state, "RuntimeNotReady".to_owned(), format!("{name}: {}", standing.message)),
     }
 }
 
-fn counts(runtimes: &BTreeMap<Arc<str>, (State, String)>) -> RuntimeCounts {
+fn counts(runtimes: &BTreeMap<Arc<str>, Standing>) -> RuntimeCounts {
     let count = |wanted| {
-        let matching = runtimes.values().filter(|(state, _)| *state == wanted).count();
+        let matching = runtimes.values().filter(|standing| standing.state == wanted).count();
         i32::try_from(matching).unwrap_or(i32::MAX)
     };
     let total = i32::try_from(runtimes.len()).unwrap_or(i32::MAX);
@@ -199,13 +199,13 @@ fn counts(runtimes: &BTreeMap<Arc<str>, (State, String)>) -> RuntimeCounts {
     }
 }
 
-fn not_ready(runtimes: &BTreeMap<Arc<str>, (State, String)>) -> Vec<NotReady> {
-    let mut all: Vec<_> = runtimes.iter().filter(|(_, (state, _))| *state != State::Ready).collect();
-    all.sort_by_key(|(name, (state, _))| (std::cmp::Reverse(weight(*state)), (*name).clone()));
-    let lines = all.into_iter().take(10).map(|(name, (state, message))| NotReady {
+fn not_ready(runtimes: &BTreeMap<Arc<str>, Standing>) -> Vec<NotReady> {
+    let mut all: Vec<_> = runtimes.iter().filter(|(_, standing)| standing.state != State::Ready).collect();
+    all.sort_by_key(|(name, standing)| (std::cmp::Reverse(weight(standing.state)), (*name).clone()));
+    let lines = all.into_iter().take(10).map(|(name, standing)| NotReady {
         name: name.to_string(),
-        state: *state,
-        message: cut(message, MESSAGE),
+        state: standing.state,
+        message: cut(&standing.message, MESSAGE),
     });
     lines.collect()
 }

@@ -22,7 +22,7 @@ impl Worker {
         self.ctx = Arc::new(Context { owners: Arc::new(desired.owners()), ..(*self.ctx).clone() });
         let good = self.status.last_good.as_ref().is_some_and(|good| good.digest == *desired.digest);
         if !good {
-            self.rollout = Some(super::Rollout { began: now, changes: 0, failed: false });
+            self.rollout = Some(super::Rollout { began: now, changes: 0 });
         }
         for component in &desired.components {
             self.setup.hub.set_rules(&self.ctx.runtime, &component.name, component.health.clone());

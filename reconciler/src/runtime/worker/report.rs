@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use reeve_crds::State;
-use reeve_crds::outcome::Outcome;
+use reeve_crds::outcome::{Failure, Outcome};
 use tracing::{info, warn};
 
-use super::Worker;
+use super::{Standing, Worker};
 use crate::clock::since;
 use crate::news::News;
 use crate::runtime::Trouble;
@@ -26,6 +26,7 @@ impl Worker {
             return;
         }
         let now = self.ctx.now();
+        let mut turns = Vec::new();
         for name in touched {
             let Some(record) = self.records.get_mut(&name) else { continue };
             let Some(desired) = record.desired.clone() else { continue };
@@ -37,9 +38,21 @@ impl Worker {
             }
             let turned = status.state != record.status.state;
             let settled = !matches!(status.state, Some(State::Processing | State::Deleting));
+            let late = turned && status.state == Some(State::Error) && record.trouble.is_none();
             record.status = status.clone();
-            self.specs.insert(name, spec.clone());
+            self.specs.insert(name.clone(), spec.clone());
+            if turned {
+                let failure = status.failure.clone().filter(|_| late);
+                turns.push((name, failure, status.state == Some(State::Ready)));
+            }
             self.outlet.component(spec, status, if turned && settled { Haste::Now } else { Haste::Soon });
+        }
+        for (name, failure, well) in turns {
+            if let Some(failure) = failure {
+                self.tell_late(&name, &failure);
+            } else if well && self.failing.remove(&name) && self.failing.is_empty() {
+                self.news(News::Recovered { message: format!("{name} is ready again, and so is everything else") });
+            }
         }
         self.report_runtime();
     }
@@ -68,7 +81,10 @@ impl Worker {
             self.end_rollout(&mut status);
         }
         let message = status.conditions.iter().find(|condition| condition.type_ == "Ready");
-        self.rollup.set(&self.ctx.runtime, state, message.map(|ready| ready.message.clone()).unwrap_or_default());
+        let mut components = std::collections::BTreeMap::new();
+        self.records.values().for_each(|record| *components.entry(record.state(now)).or_default() += 1);
+        let message = message.map(|ready| ready.message.clone()).unwrap_or_default();
+        self.rollup.set(&self.ctx.runtime, Standing { state, message, components });
         if status == self.status {
             return;
         }
@@ -105,11 +121,8 @@ impl Worker {
         );
         info!(runtime = %self.ctx.runtime, revision = %desired.revision.shown, changes = rollout.changes, milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX), "applied");
         self.outlet.event(None, false, "Applied", note.clone());
-        if rollout.failed {
-            self.news(News::Recovered { message: note });
-        } else {
-            self.news(News::Applied { revision: desired.revision.shown.to_string(), message: note });
-        }
+        self.ctx.metrics.rolled_out(took);
+        self.news(News::Applied { revision: desired.revision.shown.to_string(), message: note });
     }
 
     /// One line and one event per changed failure, not per try.
@@ -119,18 +132,33 @@ impl Worker {
             self.outlet.event(Some(name), true, trouble.reason, trouble.message.clone());
         }
         if attempts == REPEATED {
-            let last_good = self.status.last_good.as_ref().map_or("nothing yet".to_owned(), |good| good.revision.clone());
-            let message = format!("{name}: {} (last good: {last_good})", trouble.message);
-            if let Some(rollout) = &mut self.rollout {
-                rollout.failed = true;
-            }
-            self.outlet.event(None, true, "Failed", message.clone());
-            self.news(News::Failed { reason: trouble.reason.to_owned(), message });
+            self.tell_people(name, trouble.reason, &trouble.message);
         }
+    }
+
+    /// Health did not come in time.
+    fn tell_late(&mut self, name: &Arc<str>, failure: &Failure) {
+        warn!(runtime = %self.ctx.runtime, component = %name, reason = failure.reason, "{}", failure.message);
+        self.outlet.event(Some(name), true, &failure.reason, failure.message.clone());
+        self.tell_people(name, &failure.reason, &failure.message);
+    }
+
+    /// It will not mend itself soon: what, and what was last good.
+    fn tell_people(&mut self, name: &Arc<str>, reason: &str, message: &str) {
+        let last_good = self.status.last_good.as_ref().map_or("nothing yet", |good| &good.revision);
+        let message = format!("{name}: {message} (last good: {last_good})");
+        self.failing.insert(name.clone());
+        self.outlet.event(None, true, "Failed", message.clone());
+        self.news(News::Failed { reason: reason.to_owned(), message });
     }
 
     pub(super) fn tell_drift(&mut self, name: &Arc<str>, drifted: &Drifted) {
         let sentence = drifted.sentence();
+        self.ctx.metrics.drifted(match (drifted.repaired, drifted.shown.contested) {
+            (_, Some(true)) => "contested",
+            (true, _) => "repaired",
+            (false, _) => "reported",
+        });
         info!(runtime = %self.ctx.runtime, component = %name, object = %drifted.key, "drift: {sentence}");
         self.outlet.event(Some(name), true, "Drifted", sentence.clone());
         self.news(News::Drifted { message: sentence });

@@ -1,42 +1,71 @@
 //! How the runtimes of one source are doing, in one place.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use reeve_crds::State;
 use tokio::sync::Notify;
 
-/// State and message by runtime. Clones are the same.
+/// How one runtime is doing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// In one word.
+    pub state: State,
+    /// In a sentence.
+    pub message: String,
+    /// How many of its components are in which state.
+    pub components: BTreeMap<State, usize>,
+}
+
+/// What is shared by the clones of a [`Rollup`].
+#[derive(Debug, Default)]
+pub struct RollupInner {
+    standings: Mutex<BTreeMap<Arc<str>, Standing>>,
+    changed: Notify,
+}
+
+/// Standings by runtime. Clones are the same.
 #[derive(Clone, Debug, Default)]
-pub struct Rollup(Arc<(Mutex<BTreeMap<Arc<str>, (State, String)>>, Notify)>);
+pub struct Rollup(Arc<RollupInner>);
+
+impl From<Arc<RollupInner>> for Rollup {
+    fn from(inner: Arc<RollupInner>) -> Self {
+        Self(inner)
+    }
+}
 
 impl Rollup {
     /// A runtime is doing so.
-    pub fn set(&self, runtime: &Arc<str>, state: State, message: String) {
-        let before = self.lock().insert(runtime.clone(), (state, message.clone()));
-        if before != Some((state, message)) {
-            self.0.1.notify_one();
+    pub fn set(&self, runtime: &Arc<str>, standing: Standing) {
+        let before = self.lock().insert(runtime.clone(), standing.clone());
+        if before.as_ref() != Some(&standing) {
+            self.0.changed.notify_one();
         }
     }
 
     /// A runtime is gone.
     pub fn remove(&self, runtime: &str) {
         if self.lock().remove(runtime).is_some() {
-            self.0.1.notify_one();
+            self.0.changed.notify_one();
         }
     }
 
     /// All of them.
-    pub fn all(&self) -> BTreeMap<Arc<str>, (State, String)> {
+    pub fn all(&self) -> BTreeMap<Arc<str>, Standing> {
         self.lock().clone()
     }
 
     /// Resolves when something changed.
     pub async fn changed(&self) {
-        self.0.1.notified().await;
+        self.0.changed.notified().await;
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, (State, String)>> {
-        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// A reference that keeps nothing alive.
+    pub fn downgrade(&self) -> Weak<RollupInner> {
+        Arc::downgrade(&self.0)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, Standing>> {
+        self.0.standings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
