@@ -89,10 +89,14 @@ pub enum SourceKind {
     Component,
 }
 
-/// A runtime of the fleet, decided, or all that is in the way (nothing, if what is in the way was found in a chart).
+/// A runtime of the fleet, decided, or all that is in the way (nothing, if what is in the way was found in another file).
 /// `None` if there is no such runtime.
 pub fn resolve(fleet: &Fleet, name: &str) -> Option<Result<Resolved, Vec<Diagnostic>>> {
     let runtime = fleet.runtimes.get(name)?;
+    // What fleet.yaml would have said is missing everywhere: all that could be found now would follow from that.
+    if fleet.broken.contains("fleet.yaml") {
+        return Some(Err(Vec::new()));
+    }
     let mut resolving = Resolving { fleet, runtime, findings: Vec::new(), broken: false, decoded: Decoded::default() };
     let resolved = resolving.run();
     Some(match resolved {

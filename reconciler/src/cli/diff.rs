@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use reeve_renderer::affected::affected;
 use reeve_renderer::bundle::Bundle;
+use reeve_renderer::cache::MemoryCache;
 use reeve_renderer::diagnostic::Diagnostic;
 use reeve_renderer::diff::{self, Group, ObjectChange};
 use reeve_renderer::findings::Findings;
@@ -59,13 +60,14 @@ pub(super) fn run(args: &DiffArgs, terminal: &mut Terminal) -> Result<Status, Fa
     findings.extend(said);
     findings.extend(resolve::check(&after));
     let answer = compare(&before, &after, &args.runtimes, findings)?;
+    let whole = answer.failed.is_empty() && !answer.findings.iter().any(Diagnostic::is_error);
     match args.output {
-        DiffFormat::Text => text::write(&answer.groups, answer.failed.is_empty(), terminal.style, &mut terminal.out)?,
+        DiffFormat::Text => text::write(&answer.groups, whole, terminal.style, &mut terminal.out)?,
         DiffFormat::Json => writeln!(terminal.out, "{:#}", json::document(&answer))?,
     }
     terminal.out.flush()?;
     tell(&answer, args, &sources.1, terminal)?;
-    Ok(match (answer.failed.is_empty(), answer.groups.is_empty()) {
+    Ok(match (whole, answer.groups.is_empty()) {
         (false, _) => Status::Incomplete,
         (true, false) => Status::Findings,
         (true, true) => Status::Fine,
@@ -81,11 +83,8 @@ fn compare(before: &Fleet, after: &Fleet, wanted: &[String], mut findings: Findi
     let cache = bundles::cache();
     let mut progress = Progress::new(names.len());
     let (mut changes, mut failed) = (Vec::new(), Vec::new());
-    let work = |name: &Arc<str>| {
-        let old = bundles::one(before, &cache, name).transpose();
-        let new = bundles::one(after, &cache, name).transpose();
-        compared(name, old, new)
-    };
+    let work =
+        |name: &Arc<str>| compared(name, rendered(before, after, &cache, name), rendered(after, before, &cache, name));
     workers::in_order(&names, work, |compared: Compared| {
         progress.step();
         findings.add_for(&compared.runtime, compared.findings);
@@ -101,6 +100,15 @@ fn compare(before: &Fleet, after: &Fleet, wanted: &[String], mut findings: Findi
 
 /// One side of one runtime; nothing, if it is not there on this side.
 type Rendered = Result<Option<Bundle>, Vec<Diagnostic>>;
+
+/// A runtime that is missing on this side since its file cannot be read there is not one that was taken away.
+fn rendered(fleet: &Fleet, other: &Fleet, cache: &MemoryCache, name: &Arc<str>) -> Rendered {
+    let file = other.runtimes.get(name).and_then(|runtime| Path::new(&*runtime.file).file_stem()?.to_str());
+    match bundles::one(fleet, cache, name) {
+        None if file.is_some_and(|file| fleet.is_broken("runtimes", file)) => Err(Vec::new()),
+        found => found.transpose(),
+    }
+}
 
 fn compared(runtime: &Arc<str>, old: Rendered, new: Rendered) -> Compared {
     let none = |findings, failed| Compared { runtime: runtime.clone(), changes: Vec::new(), findings, failed };

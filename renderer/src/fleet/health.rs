@@ -26,8 +26,8 @@ pub struct HealthRule {
     pub place: Place,
 }
 
-/// No expression needs more.
-const LONGEST_EXPRESSION: usize = 4096;
+/// What whoever evaluates them takes.
+const LONGEST_EXPRESSION: usize = 1000;
 
 impl Decoder {
     pub(super) fn health(&mut self, node: &Node) -> Arc<[HealthRule]> {

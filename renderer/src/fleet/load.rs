@@ -1,9 +1,10 @@
 //! Reads a repository, and remembers what it read: the next revision costs only what changed in it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::decode::Decoder;
+use super::listing::{files, folders};
 use super::values::DocumentText;
 use super::{Channel, Chart, Fleet, Layer, Runtime, Settings, chart};
 use crate::diagnostic::{Diagnostic, Place};
@@ -67,6 +68,7 @@ impl Loader {
         let Some(entry) = tree.list("")?.into_iter().find(|entry| &*entry.name == "fleet.yaml") else {
             let finding = Diagnostic::error("missing-file", "there is no fleet.yaml: this is not a fleet repository");
             findings.push(finding.at(Place::file("fleet.yaml")).help("`reeve new fleet NAME` makes one"));
+            fleet.broken.insert("fleet.yaml".to_owned());
             return Ok(());
         };
         if let EntryKind::Folder | EntryKind::Other(_) = entry.kind {
@@ -300,53 +302,6 @@ pub(super) fn not_a_file(file: &Arc<str>, what: &str) -> Diagnostic {
 fn stem(path: &str) -> &str {
     let leaf = path.rsplit('/').next().unwrap_or(path);
     leaf.strip_suffix(".yaml").or_else(|| leaf.strip_suffix(".yml")).unwrap_or(leaf)
-}
-
-/// The YAML files of a folder.
-fn files(
-    tree: &dyn Tree,
-    folder: &str,
-    deep: bool,
-    findings: &mut Vec<Diagnostic>,
-) -> Result<BTreeMap<String, Entry>, TreeError> {
-    let mut found = BTreeMap::new();
-    for (below, entry) in tree::walk(tree, folder)? {
-        let path = tree::join(folder, &below);
-        let file: Arc<str> = path.as_str().into();
-        let extension = tree::extension(&below);
-        let yaml = matches!(extension, Some("yaml" | "yml"));
-        let hidden = below.rsplit('/').next().is_some_and(|leaf| leaf.starts_with('.') || extension == Some("md"));
-        match entry.kind {
-            EntryKind::Other(what) => findings.push(not_a_file(&file, what)),
-            _ if hidden => {}
-            EntryKind::File { .. } if yaml && (deep || !below.contains('/')) => {
-                found.insert(path, entry);
-            }
-            EntryKind::File { .. } | EntryKind::Folder => {
-                let finding = Diagnostic::error("unexpected-file", format!("{folder}/ holds YAML files"));
-                let help =
-                    if yaml { format!("move it to {folder}/") } else { "name it .yaml, or move it away".to_owned() };
-                findings.push(finding.at(Place::file(file)).help(help));
-            }
-        }
-    }
-    Ok(found)
-}
-
-fn folders(tree: &dyn Tree, folder: &str, findings: &mut Vec<Diagnostic>) -> Result<Vec<Entry>, TreeError> {
-    let mut found = Vec::new();
-    for entry in tree.list(folder)? {
-        match entry.kind {
-            EntryKind::Folder => found.push(entry),
-            EntryKind::File { .. } | EntryKind::Other(_)
-                if entry.name.ends_with(".md") || entry.name.starts_with('.') => {}
-            EntryKind::File { .. } | EntryKind::Other(_) => {
-                let finding = Diagnostic::error("unexpected-file", "charts/ holds folders: charts/<chart>/<version>/");
-                findings.push(finding.at(Place::file(tree::join(folder, &entry.name))));
-            }
-        }
-    }
-    Ok(found)
 }
 
 fn misnamed(path: &str, name: &str, version: &str) -> Option<Diagnostic> {

@@ -107,7 +107,7 @@ const CASES: &[(&str, &str)] = &[
     ),
     (
         "kind: Health\nrules: [{apiVersion: v1, kind: Pod, current: x, failed: ''}]\n",
-        "2:57 out-of-range at rules[0].failed: `rules[0].failed` must have between 1 and 4096 characters, not 0",
+        "2:57 out-of-range at rules[0].failed: `rules[0].failed` must have between 1 and 1000 characters, not 0",
     ),
     (
         "kind: Health\nrules: [{apiVersion: v1, kind: Pod, current: x, inprogress: z}]\n",

@@ -164,6 +164,10 @@ const CASES: &[(&str, &str)] = &[
         "5:36 bad-pointer at policy.drift.ignore[0].paths[0]: `spec.replicas` is not a JSON pointer (begin with /, as in /spec/replicas: write /spec/replicas)",
     ),
     (
+        " {drift: {ignore: [{paths: [/a~1b, /a~2]}]}}",
+        "5:43 bad-pointer at policy.drift.ignore[0].paths[1]: `/a~2` is not a JSON pointer (write ~0 for a ~ in a name, and ~1 for a / in one)",
+    ),
+    (
         " {drift: {ignore: [{paths: [/a, /a]}]}}",
         "5:40 duplicate-entry at policy.drift.ignore[0].paths[1]: `/a` is there twice; the first is here runtimes/eu-1.yaml:5:36 (keep one of the two)",
     ),

@@ -4,7 +4,7 @@ use reeve_renderer::fleet::Fleet;
 use reeve_renderer::resolve::{Resolved, resolve};
 use reeve_renderer::value::Value;
 
-use crate::repository::{load, names, small, with};
+use crate::repository::{lines, load, names, small, with};
 
 fn resolved(fleet: &Fleet, name: &str) -> Resolved {
     resolve(fleet, name).expect("it is in the fleet").unwrap_or_else(|findings| panic!("{findings:#?}"))
@@ -140,4 +140,15 @@ fn values_that_use_anchors_of_their_document_are_read_in_it() {
     let (fleet, said) = load(&with(&[("runtimes/eu-1.yaml", text)]));
     assert!(said.is_empty(), "{said:?}");
     assert_eq!(values(&fleet, "eu-1"), serde_json::json!({"region": "here", "replicas": 1, "team": "red"}));
+}
+
+#[test]
+fn while_fleet_yaml_cannot_be_read_no_runtime_is_decided_and_nothing_is_said_that_follows_from_it() {
+    let broken = "fleet.yaml:2:1 yaml-duplicate-key: `kind` is there twice; the first is here fleet.yaml:1:1 (keep one of the two)";
+    let missing = "fleet.yaml:1:1 missing-file: there is no fleet.yaml: this is not a fleet repository (`reeve new fleet NAME` makes one)";
+    for (text, said) in [("kind: Fleet\nkind: Fleet\n", broken), ("", missing)] {
+        let tree = with(&[("fleet.yaml", text)]);
+        assert_eq!(lines(&tree), [said]);
+        assert_eq!(resolve(&load(&tree).0, "us-1").expect("it is in the fleet").unwrap_err(), []);
+    }
 }

@@ -102,6 +102,29 @@ fn what_cannot_be_rendered_is_told_and_is_not_called_equal() {
 }
 
 #[test]
+fn a_runtime_whose_file_cannot_be_read_is_called_neither_removed_nor_added() {
+    let repository = Repository::fleet();
+    repository.commit();
+    repository.write("runtimes/eu-2.yaml", "kind: Runtime\nlayers: [\n");
+    let ended = repository.reeve(&["diff", "HEAD", "."]).with(2);
+    assert_eq!(ended.out, "");
+    assert!(ended.err.starts_with("error[yaml-syntax]"), "{}", ended.err);
+    assert!(ended.err.ends_with("not compared, since . cannot be rendered in runtime eu-2\n"), "{}", ended.err);
+    let ended = repository.reeve(&["diff", ".", "HEAD"]).with(2);
+    assert_eq!((&*ended.out, &*ended.err), ("", "not compared, since . cannot be rendered in runtime eu-2\n"));
+}
+
+#[test]
+fn a_revision_with_errors_is_not_called_equal() {
+    let repository = Repository::fleet();
+    repository.commit();
+    repository.write("layers/unused.yaml", "kind: Layer\nvaluse: {}\n");
+    let ended = repository.reeve(&["diff", "HEAD", "."]).with(2);
+    assert_eq!(ended.out, "");
+    assert!(ended.err.starts_with("error[unknown-key]"), "{}", ended.err);
+}
+
+#[test]
 fn a_revision_that_is_not_there_is_an_error_of_running() {
     let repository = Repository::fleet();
     let ended = repository.reeve(&["diff", "HEAD", "."]).with(2);

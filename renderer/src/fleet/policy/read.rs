@@ -79,9 +79,15 @@ impl Decoder {
         let mut pointers = Vec::new();
         for item in &items {
             let Some(pointer) = self.bounded(item, 1, 1024) else { continue };
-            if !pointer.starts_with('/') {
+            let help = if !pointer.starts_with('/') {
+                Some(format!("begin with /, as in /spec/replicas: write /{}", pointer.replace('.', "/")))
+            } else if pointer.split('~').skip(1).any(|after| !after.starts_with(['0', '1'])) {
+                Some("write ~0 for a ~ in a name, and ~1 for a / in one".to_owned())
+            } else {
+                None
+            };
+            if let Some(help) = help {
                 let finding = Diagnostic::error("bad-pointer", format!("`{pointer}` is not a JSON pointer"));
-                let help = format!("begin with /, as in /spec/replicas: write /{}", pointer.replace('.', "/"));
                 self.report(item.node.mark, &item.path, finding.help(help));
             }
             pointers.push(pointer);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::scalars::{Key, begins_plain, quoted};
+use super::scalars::{Key, LONGEST_KEY, begins_plain, quoted};
 use super::{Quick, dict};
 use crate::value::Value;
 
@@ -50,6 +50,7 @@ impl<'t> Quick<'t, '_> {
                 let behind = behind.strip_prefix(':').filter(|behind| behind.starts_with(' '))?;
                 (Key::Plain(key), behind)
             };
+            (rest.len() - behind.len() <= LONGEST_KEY).then_some(())?;
             let key = self.key(key)?;
             let (value, behind) = self.flow_node(behind.trim_start_matches(' '))?;
             entries.push((key, value));

@@ -13,7 +13,7 @@ pub(super) enum Key<'t> {
 }
 
 /// Longer keys are left to the parser, which has a limit of its own.
-const LONGEST_KEY: usize = 512;
+pub(super) const LONGEST_KEY: usize = 512;
 
 /// Whether the content of a line begins an item of a list.
 pub(super) fn is_item(content: &str) -> bool {

@@ -92,6 +92,16 @@ fn what_is_not_surely_of_the_usual_style_is_left_to_the_parser() {
 }
 
 #[test]
+fn a_key_that_is_too_long_for_the_parser_is_left_to_it_in_brackets_too() {
+    for length in [100, 510, 600, 1023, 1024, 1025, 3000] {
+        let key = "k".repeat(length);
+        for text in [format!("{key}: 1\n"), format!("a: {{{key}: 1}}\n"), format!("a: [{{\"{key}\":1}}]\n")] {
+            agrees(&text).unwrap();
+        }
+    }
+}
+
+#[test]
 fn objects_of_the_examples_are_read_at_once_and_as_the_parser_reads_them() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/examples/golden");
     let mut taken = (0, 0);
