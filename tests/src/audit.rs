@@ -1,5 +1,6 @@
 //! The API server's audit log, for tests that count requests.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -40,9 +41,30 @@ impl AuditLog {
 
     /// All requests so far. Watches appear when they end.
     pub fn events(&self) -> Vec<AuditEvent> {
-        let text = std::fs::read_to_string(&self.file).unwrap_or_default();
-        // The last line may be half written.
-        text.lines().filter_map(|line| serde_json::from_str::<Raw>(line).ok()).map(AuditEvent::from).collect()
+        let mut events = Vec::new();
+        for file in self.rotated().into_iter().chain([self.file.clone()]) {
+            let text = std::fs::read_to_string(&file).unwrap_or_default();
+            // The last line may be half written.
+            let read = text.lines().filter_map(|line| serde_json::from_str::<Raw>(line).ok());
+            events.extend(read.map(AuditEvent::from));
+        }
+        events
+    }
+
+    /// What the API server has put aside because it had grown large: `audit-<time>.log`, oldest first.
+    fn rotated(&self) -> Vec<PathBuf> {
+        let folder = self.file.parent().and_then(|folder| std::fs::read_dir(folder).ok());
+        let stem = self.file.file_stem().and_then(OsStr::to_str).unwrap_or_default();
+        let is_rotated = |path: &PathBuf| {
+            let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+            name.strip_prefix(stem).is_some_and(|rest| {
+                rest.starts_with("-2") && Path::new(rest).extension().is_some_and(|end| end == "log")
+            })
+        };
+        let mut files: Vec<PathBuf> =
+            folder.into_iter().flatten().flatten().map(|entry| entry.path()).filter(is_rotated).collect();
+        files.sort();
+        files
     }
 
     /// The requests that `wanted` says yes to.

@@ -101,6 +101,9 @@ pub(super) fn controller_manager(supervisor: &Supervisor, place: &Place) -> Vec<
         ("cluster-signing-key-file", pki("ca.key")),
         // A test should not wait out defaults that were chosen for thousands of nodes.
         ("horizontal-pod-autoscaler-sync-period", "5s".into()),
+        // Nor should a thousand Deployments wait for a controller that asks 20 times a second.
+        ("kube-api-qps", "1000".into()),
+        ("kube-api-burst", "2000".into()),
     ]
     .map(|(flag, value)| format!("--{flag}={value}"))
     .into()
