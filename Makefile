@@ -25,14 +25,26 @@ e2e: build ## Run tests that need servers which take long to build; CACHED=1 run
 	$(HARNESS) setup
 	CACHED=$(CACHED) $(HARNESS) run -- $(CARGO) test --workspace --test e2e -- --include-ignored
 
+.PHONY: soak
+soak: build ## Kill the controller at every write of an install, an upgrade and a prune
+	$(HARNESS) setup
+	$(HARNESS) run -- $(CARGO) test --workspace --test reeve -- --ignored --nocapture engine::crash
+
 .PHONY: bench
 bench: setup ## Measure, and print ratios against what is promised, a floor or a peer
 	$(CARGO) bench --workspace --profile dev --bench start
 	HELM=$$($(HARNESS) find helm) $(CARGO) bench --package reeve-reconciler --bench render
+	$(CARGO) bench --package reeve-reconciler --bench reconcile
 
 .PHONY: shell
 shell: setup ## Open a shell with a fresh cluster, Reeve's kinds installed and kubectl at hand
 	$(HARNESS) run -- sh -c 'kubectl apply --server-side -f crds/yaml && exec "$${SHELL:-bash}"'
+
+# KUBECONFIG names a cluster to use instead of one of its own.
+.PHONY: demo
+demo: ## Show Reeve at work: push, drift, a bad commit; goes on until Ctrl-C, or ends with CI=1
+	$(CARGO) build --workspace --bins --quiet
+	@export CI=$(CI); if [ -n "$${KUBECONFIG:-}" ]; then exec demo/run given; else exec $(HARNESS) run -- demo/run own; fi
 
 .PHONY: lint
 lint: ## Check format, lints and docs

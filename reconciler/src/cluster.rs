@@ -27,7 +27,7 @@ pub use remove::Gone;
 pub enum Account {
     /// Reeve itself: its own kinds and nothing else.
     Own,
-    /// A ServiceAccount, by impersonation.
+    /// A `ServiceAccount`, by impersonation.
     Service {
         /// Its namespace.
         namespace: Arc<str>,
@@ -65,7 +65,9 @@ impl fmt::Debug for Cluster {
 
 impl Cluster {
     /// The cluster that this configuration reaches, for as long as the term lasts.
-    pub fn new(term: Term, config: Config) -> Result<Self, GatedClientError> {
+    pub fn new(term: Term, mut config: Config) -> Result<Self, GatedClientError> {
+        // Tries again are ours to time and to tell: inside the client they would hold a slot and hide why.
+        config.default_retry = false;
         let own = term.client(&config)?;
         let clients = Mutex::new(HashMap::from([(Account::Own, own.clone())]));
         Ok(Self(Arc::new(Inner { term, config, clients, kinds: Kinds::new(own), breaker: Breaker::default() })))

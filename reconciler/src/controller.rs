@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use kube::runtime::watcher::{self, Event};
 use kube::runtime::WatchStreamExt as _;
+use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client, ResourceExt as _};
 use reeve_crds::runtime::target::TargetType;
 use reeve_crds::{GitSource, Runtime, RuntimeComponent, State};
@@ -14,6 +14,7 @@ use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 use tracing::{error, warn};
 
+use crate::clock::since;
 use crate::runtime::{End, Handle, Rollup, Setup, Standing, Wish};
 use crate::source::{Runtimes, Source, SourceSetup};
 
@@ -23,7 +24,7 @@ type Id = (Arc<str>, Arc<str>);
 
 /// First pause before a worker that failed is started again.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
 /// All runtimes that are known, and the way to their workers.
 #[derive(Clone, Debug, Default)]
@@ -55,7 +56,8 @@ impl Runtimes for Registry {
         let of_source = known.iter().filter(|((of, _), known)| {
             let runtime = known.object.as_ref();
             **of == *namespace
-                && runtime.is_some_and(|runtime| runtime.spec.source_ref.as_ref().is_some_and(|from| from.name == source))
+                && runtime
+                    .is_some_and(|runtime| runtime.spec.source_ref.as_ref().is_some_and(|from| from.name == source))
         });
         of_source.map(|((_, name), _)| name.clone()).collect()
     }
@@ -101,32 +103,35 @@ impl Controller {
         let mut sources = watched::<GitSource>(&client, self.namespace.as_deref());
         let mut listed = false;
         let mut early = Vec::new();
+        let (mut seen_runtimes, mut seen_sources) = (Vec::new(), Vec::new());
         loop {
             tokio::select! {
                 () = stop.cancelled() => break,
                 Some(event) = runtimes.next() => match event {
-                    Ok(Event::Apply(object) | Event::InitApply(object)) => self.take_runtime(object),
+                    Ok(Event::Apply(object)) => self.take_runtime(object),
+                    Ok(Event::InitApply(object)) => {
+                        seen_runtimes.push(id_of(&object));
+                        self.take_runtime(object);
+                    }
                     Ok(Event::Delete(object)) => self.drop_runtime(&object),
                     Ok(Event::InitDone) => {
+                        self.drop_other_runtimes(&std::mem::take(&mut seen_runtimes));
                         // A source must know which runtimes there are before it says which are too many.
                         listed = true;
-                        std::mem::take(&mut early).into_iter().for_each(|source| self.take_source(source));
+                        for source in std::mem::take(&mut early) {
+                            self.take_source(source);
+                        }
                     }
-                    Ok(Event::Init) => {}
+                    Ok(Event::Init) => seen_runtimes.clear(),
                     Err(error) => complain("Runtimes", &error),
                 },
                 Some(event) = components.next() => match event {
                     Ok(Event::Apply(object) | Event::InitApply(object)) => self.take_component(&object),
-                    Ok(Event::Init | Event::InitDone | Event::Delete(_)) => {}
+                    Ok(Event::Delete(object)) => self.drop_component(&object),
+                    Ok(Event::Init | Event::InitDone) => {}
                     Err(error) => complain("RuntimeComponents", &error),
                 },
-                Some(event) = sources.next() => match event {
-                    Ok(Event::Apply(object) | Event::InitApply(object)) if listed => self.take_source(object),
-                    Ok(Event::Apply(object) | Event::InitApply(object)) => early.push(object),
-                    Ok(Event::Delete(object)) => self.drop_source(&object),
-                    Ok(Event::Init | Event::InitDone) => {}
-                    Err(error) => complain("GitSources", &error),
-                },
+                Some(event) = sources.next() => self.hear_of_source(event, listed, &mut early, &mut seen_sources),
                 Some(ended) = self.workers.join_next(), if !self.workers.is_empty() => {
                     if let Err(failure) = ended && failure.is_panic() {
                         error!("a worker panicked: {failure}");
@@ -135,6 +140,35 @@ impl Controller {
             }
         }
         while self.workers.join_next().await.is_some() {}
+    }
+
+    fn hear_of_source(
+        &mut self,
+        event: watcher::Result<Event<GitSource>>,
+        listed: bool,
+        early: &mut Vec<GitSource>,
+        seen: &mut Vec<Id>,
+    ) {
+        let object = match event {
+            Ok(Event::Apply(object)) => object,
+            Ok(Event::InitApply(object)) => {
+                seen.push(id_of(&object));
+                object
+            }
+            Ok(Event::Delete(object)) => return self.drop_source(&id_of(&object)),
+            Ok(Event::Init) => return seen.clear(),
+            Ok(Event::InitDone) => {
+                let seen = std::mem::take(seen);
+                let gone: Vec<Id> = self.sources.keys().filter(|id| !seen.contains(id)).cloned().collect();
+                return gone.iter().for_each(|id| self.drop_source(id));
+            }
+            Err(error) => return complain("GitSources", &error),
+        };
+        if listed {
+            self.take_source(object);
+        } else {
+            early.push(object);
+        }
     }
 
     fn rollup(&mut self, namespace: &Arc<str>, source: Option<&str>) -> Rollup {
@@ -151,7 +185,7 @@ impl Controller {
     }
 
     fn take_runtime(&mut self, object: Runtime) {
-        let id: Id = (object.namespace().unwrap_or_default().into(), object.name_any().into());
+        let id = id_of(&object);
         let object = Arc::new(object);
         let source = object.spec.source_ref.as_ref().map(|source| source.name.as_str());
         let rollup = self.rollup(&id.0, source);
@@ -168,15 +202,19 @@ impl Controller {
             return;
         }
         if self.runtimes.get(&id).is_none_or(AbortHandle::is_finished) {
+            if let Some((status, state)) = object.status.as_ref().and_then(|status| Some((status, status.state?))) {
+                let ready = status.conditions.iter().find(|condition| condition.type_ == "Ready");
+                rollup.set_first(&id.1, state, ready.map_or("", |ready| &ready.message));
+            }
             let setup = self.setup.setup.clone();
             let name = id.1.clone();
-            let worker = self.workers.spawn(async move { keep(handle, setup, rollup, name).await });
+            let worker = self.workers.spawn(keep(handle, setup, rollup, name));
             self.runtimes.insert(id, worker);
         }
     }
 
     fn drop_runtime(&mut self, object: &Runtime) {
-        let id: Id = (object.namespace().unwrap_or_default().into(), object.name_any().into());
+        let id = id_of(object);
         let source = object.spec.source_ref.as_ref().map(|source| source.name.as_str());
         self.rollup(&id.0, source).remove(&id.1);
         if let Some(worker) = self.runtimes.remove(&id) {
@@ -190,6 +228,25 @@ impl Controller {
         }
     }
 
+    /// Those that went while nobody looked.
+    fn drop_other_runtimes(&mut self, seen: &[Id]) {
+        let known: Vec<Arc<Runtime>> = self.registry.lock().values().filter_map(|known| known.object.clone()).collect();
+        for object in known.iter().filter(|object| !seen.contains(&id_of(&***object))) {
+            self.drop_runtime(object);
+        }
+    }
+
+    /// Deleted by hand, or by us.
+    fn drop_component(&self, object: &RuntimeComponent) {
+        let namespace = object.namespace().unwrap_or_default();
+        let component: Arc<str> = object.spec.component.as_str().into();
+        let uid = object.metadata.uid.clone().unwrap_or_default();
+        self.registry.handle(&namespace, &object.spec.runtime).tell(|message| {
+            message.components.remove(&component);
+            message.lost.insert(component, uid);
+        });
+    }
+
     fn take_component(&self, object: &RuntimeComponent) {
         let namespace = object.namespace().unwrap_or_default();
         let component: Arc<str> = object.spec.component.as_str().into();
@@ -199,7 +256,7 @@ impl Controller {
     }
 
     fn take_source(&mut self, object: GitSource) {
-        let id: Id = (object.namespace().unwrap_or_default().into(), object.name_any().into());
+        let id = id_of(&object);
         let object = Arc::new(object);
         if let Some((objects, worker)) = self.sources.get(&id)
             && !worker.is_finished()
@@ -221,9 +278,8 @@ impl Controller {
         self.sources.insert(id, (tx, worker));
     }
 
-    fn drop_source(&mut self, object: &GitSource) {
-        let id: Id = (object.namespace().unwrap_or_default().into(), object.name_any().into());
-        if let Some((_, worker)) = self.sources.remove(&id) {
+    fn drop_source(&mut self, id: &Id) {
+        if let Some((_, worker)) = self.sources.remove(id) {
             worker.abort();
         }
         // Its runtimes stay as they are and belong to nobody.
@@ -233,16 +289,24 @@ impl Controller {
     }
 }
 
+fn id_of(object: &impl kube::ResourceExt) -> Id {
+    (object.namespace().unwrap_or_default().into(), object.name_any().into())
+}
+
 /// Keeps a worker working.
 async fn keep(handle: Handle, setup: Setup, rollup: Rollup, name: Arc<str>) {
     let mut pause = FIRST_PAUSE;
     loop {
-        match handle.work(setup.clone(), rollup.clone()).await {
+        let began = setup.clock.now();
+        match Box::pin(handle.work(setup.clone(), rollup.clone())).await {
             Ok(End::Gone | End::Stopped) => return,
             Err(trouble) => {
                 warn!(runtime = %name, reason = trouble.reason, "starts anew: {}", trouble.message);
                 rollup.set(&name, Standing { state: State::Error, message: trouble.message, ..Standing::default() });
             }
+        }
+        if since(setup.clock.now(), began) > LONGEST_PAUSE {
+            pause = FIRST_PAUSE;
         }
         tokio::select! {
             () = setup.stop.cancelled() => return,
@@ -256,9 +320,17 @@ fn complain(what: &str, error: &watcher::Error) {
     tracing::debug!("cannot follow {what}: {}", reeve_process::chain(error));
 }
 
-fn watched<K>(client: &Client, namespace: Option<&str>) -> futures::stream::BoxStream<'static, watcher::Result<Event<K>>>
+fn watched<K>(
+    client: &Client,
+    namespace: Option<&str>,
+) -> futures::stream::BoxStream<'static, watcher::Result<Event<K>>>
 where
-    K: kube::Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope> + Clone + std::fmt::Debug + serde::de::DeserializeOwned + Send + 'static,
+    K: kube::Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>
+        + Clone
+        + std::fmt::Debug
+        + serde::de::DeserializeOwned
+        + Send
+        + 'static,
 {
     let api: Api<K> = match namespace {
         Some(namespace) => Api::namespaced(client.clone(), namespace),

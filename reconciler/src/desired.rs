@@ -118,7 +118,8 @@ impl Desired {
         let delegated = payload::delegated(rules.iter());
         let mut findings = Vec::new();
         let components = bundle.components.iter().map(|component| {
-            let same = before.and_then(|before| before.component(&component.name)).filter(|before| before.is_of(component));
+            let same =
+                before.and_then(|before| before.component(&component.name)).filter(|before| before.is_of(component));
             // What is delegated may change although the component does not.
             match same.filter(|_| delegated.is_empty()) {
                 Some(same) => same.clone(),
@@ -152,11 +153,7 @@ impl Desired {
 type Delegated = BTreeMap<ObjectRef, Vec<Pointer>>;
 
 impl DesiredComponent {
-    fn new(
-        component: &BundleComponent,
-        delegated: &Delegated,
-        findings: &mut Vec<Diagnostic>,
-    ) -> Self {
+    fn new(component: &BundleComponent, delegated: &Delegated, findings: &mut Vec<Diagnostic>) -> Self {
         let digest = component.digest.to_string();
         let mut objects = Vec::new();
         let mut jobs = Vec::new();
@@ -254,7 +251,8 @@ impl DesiredObject {
         })?;
         let mut ignored = options.ignore.clone();
         ignored.extend(delegated.get(&object_ref(&object.key)).into_iter().flatten().cloned());
-        let sent = purpose.map_or_else(|| payload::with_content(&value), |purpose| payload::with_content_for(&value, purpose));
+        let sent =
+            purpose.map_or_else(|| payload::with_content(&value), |purpose| payload::with_content_for(&value, purpose));
         let content = sent.pointer("/metadata/annotations").and_then(|annotations| annotations.get(CONTENT)?.as_str());
         Ok(Self {
             key: object.key.clone(),

@@ -148,8 +148,13 @@ impl Ledger {
         let on_page = self.entries.iter().filter(|(_, (_, on))| *on == at);
         let mut entries: Vec<InventoryEntry> = on_page.map(|(key, (entry, _))| write(key, entry)).collect();
         entries.sort_by(|a, b| {
-            (&a.component, &a.group, &a.kind, &a.namespace, &a.name)
-                .cmp(&(&b.component, &b.group, &b.kind, &b.namespace, &b.name))
+            (&a.component, &a.group, &a.kind, &a.namespace, &a.name).cmp(&(
+                &b.component,
+                &b.group,
+                &b.kind,
+                &b.namespace,
+                &b.name,
+            ))
         });
         let count = |state| {
             let matching = entries.iter().filter(|entry| entry.state.known() == Some(&state)).count();

@@ -52,7 +52,8 @@ enum WatchState {
 impl Live {
     /// What an object's metadata says.
     pub fn of(metadata: &ObjectMeta, health: Option<Health>) -> Self {
-        let label = |name| metadata.labels.as_ref().and_then(|labels| labels.get(name)).map(|text| text.as_str().into());
+        let label =
+            |name| metadata.labels.as_ref().and_then(|labels| labels.get(name)).map(|text| text.as_str().into());
         let annotation = |name| metadata.annotations.as_ref().and_then(|annotations| annotations.get(name));
         let managed = metadata.managed_fields.as_deref().unwrap_or_default();
         Self {
@@ -62,13 +63,16 @@ impl Live {
             owned: owned_hash(managed, FIELD_MANAGER).map(String::into_boxed_str),
             runtime: label(RUNTIME_LABEL),
             component: label(COMPONENT_LABEL),
-            deleting: metadata.deletion_timestamp.as_ref().map(|_| {
-                metadata.finalizers.as_deref().unwrap_or_default().join(", ").into_boxed_str()
-            }),
+            deleting: metadata
+                .deletion_timestamp
+                .as_ref()
+                .map(|_| metadata.finalizers.as_deref().unwrap_or_default().join(", ").into_boxed_str()),
             prune: match annotation(annotation::PRUNE).map(String::as_str) {
                 Some("Never") => Prune::Never,
                 Some("Always") => Prune::Always,
-                _ if annotation("helm.sh/resource-policy").is_some_and(|policy| policy.trim() == "keep") => Prune::Never,
+                _ if annotation("helm.sh/resource-policy").is_some_and(|policy| policy.trim() == "keep") => {
+                    Prune::Never
+                }
                 _ => Prune::Default,
             },
             health,

@@ -31,7 +31,8 @@ mod tests {
 
     #[test]
     fn a_patch_holds_what_changed_and_nulls_for_what_went() {
-        let old = json!({ "state": "Processing", "failure": { "reason": "Conflict" }, "history": [1], "same": { "a": 1 } });
+        let old =
+            json!({ "state": "Processing", "failure": { "reason": "Conflict" }, "history": [1], "same": { "a": 1 } });
         let new = json!({ "state": "Ready", "history": [2, 1], "same": { "a": 1 } });
         assert_eq!(difference(&old, &new), Some(json!({ "state": "Ready", "history": [2, 1], "failure": null })));
         assert_eq!(difference(&new, &new), None);

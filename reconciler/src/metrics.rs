@@ -14,15 +14,8 @@ use reeve_crds::State;
 use crate::runtime::Rollup;
 
 /// All states, in the order of their words.
-const STATES: [State; 7] = [
-    State::Deleting,
-    State::Error,
-    State::Processing,
-    State::Ready,
-    State::Suspended,
-    State::Unknown,
-    State::Warning,
-];
+const STATES: [State; 7] =
+    [State::Deleting, State::Error, State::Processing, State::Ready, State::Suspended, State::Unknown, State::Warning];
 
 #[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
 struct Write {
@@ -80,8 +73,16 @@ impl Metrics {
         page.register("fetches", "Fetches of repositories, by outcome", inner.fetches.clone());
         page.register("notifications", "Notifications that were sent, by outcome", inner.notifications.clone());
         page.register("fetch_seconds", "How long a fetch takes", inner.fetch_time.clone());
-        page.register("render_seconds", "How long reading, checking and rendering a revision takes", inner.render_time.clone());
-        page.register("rollout_seconds", "How long a runtime takes from a new revision until it is ready", inner.rollout_time.clone());
+        page.register(
+            "render_seconds",
+            "How long reading, checking and rendering a revision takes",
+            inner.render_time.clone(),
+        );
+        page.register(
+            "rollout_seconds",
+            "How long a runtime takes from a new revision until it is ready",
+            inner.rollout_time.clone(),
+        );
         page.register_collector(States(self.clone()));
     }
 

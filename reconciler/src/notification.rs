@@ -87,7 +87,11 @@ fn document(item: &Item, now: Timestamp) -> Value {
         "message": message,
         "time": now.to_string(),
     });
-    for (key, value) in [("runtime", item.runtime.as_deref()), ("reason", reason.map(String::as_str)), ("revision", revision.map(String::as_str))] {
+    for (key, value) in [
+        ("runtime", item.runtime.as_deref()),
+        ("reason", reason.map(String::as_str)),
+        ("revision", revision.map(String::as_str)),
+    ] {
         if let Some(value) = value {
             body[key] = Value::from(value);
         }
@@ -106,9 +110,13 @@ fn word(news: &News) -> &'static str {
 }
 
 fn text(item: &Item) -> String {
-    let who = item.runtime.as_ref().map_or_else(|| format!("source {}", item.source), |runtime| format!("runtime {runtime}"));
+    let who =
+        item.runtime.as_ref().map_or_else(|| format!("source {}", item.source), |runtime| format!("runtime {runtime}"));
     let message = match &item.news {
-        News::Applied { message, .. } | News::Failed { message, .. } | News::Recovered { message } | News::Drifted { message } => message.clone(),
+        News::Applied { message, .. }
+        | News::Failed { message, .. }
+        | News::Recovered { message }
+        | News::Drifted { message } => message.clone(),
         News::Held { revision, message } => format!("{revision} is refused: {message}"),
     };
     // What Slack reads as its own marks.

@@ -1,7 +1,7 @@
 //! What is sent for an object: the object as Git has it, marked with its content, without what others may decide.
 //!
 //! First [`with_content`], which depends on Git alone, then [`without`], which depends on what lives: so the mark stays
-//! the same as long as Git does. Pure, as [`options`] and [`delegated`] are.
+//! the same as long as Git does. Pure, as [`options()`] and [`delegated()`] are.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -22,7 +22,8 @@ pub use options::{Apply, Options, OptionsError, Prune, options};
 pub use pointer::{Pointer, PointerError};
 
 /// Fields of the metadata that the API server alone writes.
-const SERVERS_OWN: [&str; 6] = ["creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"];
+const SERVERS_OWN: [&str; 6] =
+    ["creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"];
 
 /// Names the content of an object as 32 hexadecimal digits. A mark that it carries does not count.
 pub fn content_hash(desired: &Value) -> String {
@@ -76,7 +77,9 @@ fn settled(desired: &Value) -> Value {
         fields.remove("status");
     }
     if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
-        SERVERS_OWN.iter().for_each(|field| drop(metadata.remove(*field)));
+        for field in SERVERS_OWN {
+            metadata.remove(field);
+        }
     }
     settle_secret(&mut object);
     object

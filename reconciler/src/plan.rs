@@ -15,6 +15,8 @@ use crate::ledger::Entry;
 use crate::live::Live;
 use crate::payload::{Apply, Prune};
 
+#[cfg(test)]
+mod tests;
 
 /// By which rules a plan is made.
 #[derive(Clone, Debug)]
@@ -127,8 +129,12 @@ pub fn component(
         let action = action(object, view, rules);
         plan.steps.push(Step { key: object.key.clone(), stage: object.stage, action });
     }
-    let wanted: BTreeSet<&ObjectKey> =
-        desired.objects.iter().map(|object| &object.key).chain(desired.jobs.iter().map(|job| &job.object.key)).collect();
+    let wanted: BTreeSet<&ObjectKey> = desired
+        .objects
+        .iter()
+        .map(|object| &object.key)
+        .chain(desired.jobs.iter().map(|job| &job.object.key))
+        .collect();
     let gone = entries.into_iter().filter(|(key, _)| !wanted.contains(key));
     plan.removals = removals(gone, view, rules, wanted_elsewhere);
     plan
@@ -209,14 +215,14 @@ fn remove(key: &ObjectKey, entry: &Entry, view: &dyn View, rules: &Rules) -> Rem
             EntryState::Applied | EntryState::Deleting => Removal::Forget,
         };
     };
-    let other_object = entry.uid.as_ref().is_some_and(|uid| *uid != live.uid);
+    // Made anew by us before a crash, or brought back from a backup, it is another object and ours all the same.
+    let other_object = entry.uid.as_ref().is_some_and(|uid| *uid != live.uid) && live.owned.is_none();
     if other_object || live.runtime.as_deref() != Some(&*rules.runtime) {
         return Removal::Forget;
     }
     match live.prune {
-        Prune::Never => Removal::Release,
+        Prune::Default if rules.prune && !is_precious(&key.group, &key.kind) => Removal::Delete,
         Prune::Always => Removal::Delete,
-        Prune::Default if !rules.prune || is_precious(&key.group, &key.kind) => Removal::Release,
-        Prune::Default => Removal::Delete,
+        Prune::Default | Prune::Never => Removal::Release,
     }
 }

@@ -29,7 +29,12 @@ impl Preview {
 }
 
 /// What would be done to make a runtime what Git wants, given its inventory and what is there.
-pub fn preview(desired: &Desired, ledger: &Ledger, live: &dyn Fn(&ObjectKey) -> Option<Live>, rules: &Rules) -> Preview {
+pub fn preview(
+    desired: &Desired,
+    ledger: &Ledger,
+    live: &dyn Fn(&ObjectKey) -> Option<Live>,
+    rules: &Rules,
+) -> Preview {
     let mut entries: BTreeMap<Arc<str>, Vec<(ObjectKey, Entry)>> = BTreeMap::new();
     for (key, entry) in ledger.iter() {
         entries.entry(entry.component.clone()).or_default().push((key.clone(), entry.clone()));
@@ -42,9 +47,9 @@ pub fn preview(desired: &Desired, ledger: &Ledger, live: &dyn Fn(&ObjectKey) -> 
         (component.name.clone(), plan::component(component, own, &view, rules, &elsewhere))
     });
     let components = components.collect();
-    let removed = entries.into_iter().map(|(name, own)| {
-        (name, plan::removal(own, &view, rules, &|key| owners.contains_key(key)))
-    });
+    let removed = entries
+        .into_iter()
+        .map(|(name, own)| (name, plan::removal(own, &view, rules, &|key| owners.contains_key(key))));
     Preview { components, removed: removed.collect() }
 }
 

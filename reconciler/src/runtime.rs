@@ -4,8 +4,8 @@
 //! something has to be written. Waiting (for health, for another component, for a retry) is a line in the worker's books,
 //! never a task or a slot.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
 use reeve_crds::RuntimeSpec;
@@ -16,7 +16,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::clock::Clock;
 use crate::cluster::{Account, Applier, Cluster};
-use crate::desired::{DesiredComponent, DesiredObject};
+use crate::desired::{Desired, DesiredComponent, DesiredObject};
 use crate::ledger::{Entry, Keeper};
 use crate::live::{Hub, Live, Scope};
 use crate::metrics::Metrics;
@@ -27,12 +27,14 @@ mod jobs;
 mod record;
 mod reporter;
 mod status;
+#[cfg(test)]
+mod tests;
 mod trouble;
 mod work;
 mod worker;
 
 pub use reporter::{Outlet, component_name};
-pub(crate) use reporter::{as_json, patch_status};
+pub(crate) use reporter::{as_json, patch_status, unflipped};
 pub(crate) use status::{cut, set_condition, weight};
 pub use trouble::Trouble;
 pub use worker::{Assignment, End, FINALIZER, Handle, Message, Rollup, RollupInner, Setup, Standing, Wish};
@@ -52,8 +54,22 @@ struct Context {
     control_plane: Arc<ControlPlaneRules>,
     contests: Contests,
     metrics: Metrics,
-    /// Which component wants which object: one that moved is not taken away.
-    owners: Arc<HashMap<ObjectKey, Arc<str>>>,
+    wanted: Wanted,
+}
+
+/// Every object that any component of the runtime has in Git: one that moves to another component stays. Clones are the
+/// same.
+#[derive(Clone, Debug, Default)]
+struct Wanted(Arc<Mutex<HashSet<ObjectKey>>>);
+
+impl Wanted {
+    fn set(&self, desired: &Desired) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = desired.owners().into_keys().collect();
+    }
+
+    fn has(&self, key: &ObjectKey) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(key)
+    }
 }
 
 /// What components may do that have the control plane as their target.
@@ -142,7 +158,6 @@ impl View for Context {
 impl Context {
     fn plan(&self, desired: &DesiredComponent) -> plan::ComponentPlan {
         let entries = self.keeper.entries_of(&desired.name);
-        let elsewhere = |key: &ObjectKey| self.owners.get(key).is_some_and(|owner| *owner != desired.name);
-        plan::component(desired, entries, self, &self.rules(), &elsewhere)
+        plan::component(desired, entries, self, &self.rules(), &|key| self.wanted.has(key))
     }
 }

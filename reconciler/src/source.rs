@@ -63,7 +63,10 @@ pub struct SourceSetup {
 
 impl std::fmt::Debug for SourceSetup {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SourceSetup").field("setup", &self.setup).field("mirrors", &self.mirrors).finish_non_exhaustive()
+        f.debug_struct("SourceSetup")
+            .field("setup", &self.setup)
+            .field("mirrors", &self.mirrors)
+            .finish_non_exhaustive()
     }
 }
 
@@ -133,6 +136,9 @@ impl Source {
         let rollup = self.rollup.clone();
         let wake = self.wake.clone();
         loop {
+            if self.object.metadata.deletion_timestamp.is_some() && self.let_go().await {
+                break;
+            }
             if self.is_due() {
                 tokio::select! {
                     () = stop.cancelled() => break,
@@ -147,9 +153,7 @@ impl Source {
                         break;
                     }
                     self.take_object();
-                    if self.object.metadata.deletion_timestamp.is_some() && self.let_go().await {
-                        break;
-                    }
+                    self.restore().await;
                 }
                 () = wake.notified() => self.next_poll = clock.now(),
                 () = clock.sleep_until(self.next_poll) => {}
@@ -197,10 +201,14 @@ impl Source {
         self.report.generation = self.object.metadata.generation;
         match self.fetch().await {
             Ok(fetched) => {
-                self.failures = 0;
+                let before = std::mem::take(&mut self.failures);
                 self.report.fetched(now);
-                self.recovered("fetch");
                 self.consider(fetched).await;
+                if self.failures == 0 {
+                    self.recovered("fetch");
+                } else {
+                    self.failures += before;
+                }
             }
             Err(finding) => {
                 self.failures += 1;
@@ -220,7 +228,11 @@ impl Source {
             0 => interval,
             failures => FIRST_PAUSE.saturating_mul(1 << (failures - 1).min(16)).min(interval.max(FIRST_PAUSE)),
         };
-        let seed = self.name.bytes().chain(self.namespace.bytes()).fold(7_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
+        let seed = self
+            .name
+            .bytes()
+            .chain(self.namespace.bytes())
+            .fold(7_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
         // Later by up to a tenth, so that sources made together are not asked together.
         pause.mul_f64(1.0 + f64::from(seed % 100) / 1000.0)
     }
@@ -262,7 +274,12 @@ impl Source {
         })?;
         if let crate::git::Moved::Rewritten { from } = &fetched.moved {
             warn!(source = %self.name, from, to = %fetched.revision, "the history was rewritten");
-            self.event(true, "Rewritten", format!("{} does not follow {from}: the history was rewritten", fetched.revision)).await;
+            self.event(
+                true,
+                "Rewritten",
+                format!("{} does not follow {from}: the history was rewritten", fetched.revision),
+            )
+            .await;
         }
         self.last_seen = Some(fetched.commit.id.clone());
         Ok(fetched)
@@ -271,11 +288,20 @@ impl Source {
     /// A Secret of the source's own namespace, read anew each time so that a change counts at once.
     async fn secret(&self, name: Option<&str>) -> Result<Option<Secret>, Finding> {
         let Some(name) = name else { return Ok(None) };
-        let own = self.with.setup.cluster.own().map_err(|error| Finding::new("Unreachable", reeve_process::chain(&error), true))?;
+        let own = self
+            .with
+            .setup
+            .cluster
+            .own()
+            .map_err(|error| Finding::new("Unreachable", reeve_process::chain(&error), true))?;
         let api: Api<Secret> = Api::namespaced(own, &self.namespace);
         match api.get_opt(name).await {
             Ok(Some(secret)) => Ok(Some(secret)),
-            Ok(None) => Err(Finding::new("SecretNotFound", format!("there is no Secret {name} in {}: create it", self.namespace), false)),
+            Ok(None) => Err(Finding::new(
+                "SecretNotFound",
+                format!("there is no Secret {name} in {}: create it", self.namespace),
+                false,
+            )),
             Err(error) => {
                 let refusal = Refusal::of(&error);
                 let message = format!("cannot read Secret {name}: {}", refusal.message);
@@ -287,11 +313,15 @@ impl Source {
     /// Takes a fetched commit if it is another than the one in force, and good.
     async fn consider(&mut self, fetched: Fetched) {
         let (url, path) = (self.object.spec.url.clone(), self.object.spec.path.clone());
-        let same = self.in_force.as_ref().is_some_and(|now| *now.revision.commit == *fetched.commit.id && now.url == url && now.path == path);
+        let same = self
+            .in_force
+            .as_ref()
+            .is_some_and(|now| *now.revision.commit == *fetched.commit.id && now.url == url && now.path == path);
         if same {
             if self.report.rejected.take().is_some() {
                 self.recovered("revision");
             }
+            self.restore().await;
             return;
         }
         let rejected = self.report.rejected.as_ref().and_then(|rejected| rejected.commit.as_deref());
@@ -306,10 +336,21 @@ impl Source {
         metrics.revision(if opened.is_ok() { "accepted" } else { "rejected" });
         match opened {
             Ok(()) => self.accepted(fetched, revision, url, path).await,
+            Err(finding) if finding.transient => {
+                // Nothing is wrong with the commit: it is tried again.
+                self.failures += 1;
+                self.tell("fetch", &finding);
+                self.report.unfetched(finding, self.with.setup.clock.now());
+                self.fall_back().await;
+            }
             Err(finding) => {
                 self.tell("revision", &finding);
                 let now = self.with.setup.clock.now();
-                self.with.setup.telling.tell_of_source(&self.namespace, &self.name, News::Held { revision: fetched.revision.clone(), message: finding.message.clone() });
+                self.with.setup.telling.tell_of_source(
+                    &self.namespace,
+                    &self.name,
+                    News::Held { revision: fetched.revision.clone(), message: finding.message.clone() },
+                );
                 self.report.reject(&revision, finding, now);
                 self.fall_back().await;
             }
@@ -319,10 +360,15 @@ impl Source {
     async fn accepted(&mut self, fetched: Fetched, revision: Revision, url: String, path: String) {
         let now = self.with.setup.clock.now();
         info!(source = %self.name, revision = %revision.shown, "accepted");
-        self.event(false, "Accepted", format!("{} is in force: {} ({})", revision.shown, fetched.commit.subject, fetched.commit.author)).await;
+        if self.report.commit.as_ref().is_none_or(|before| before.id != fetched.commit.id) {
+            let message =
+                format!("{} is in force: {} ({})", revision.shown, fetched.commit.subject, fetched.commit.author);
+            self.event(false, "Accepted", message).await;
+        }
         self.recovered("revision");
         self.report.accept(&revision, &fetched.commit, now);
-        let (mirrors, name, commit) = (self.with.mirrors.clone(), format!("{}.{}", self.namespace, self.name), revision.commit.clone());
+        let (mirrors, name, commit) =
+            (self.with.mirrors.clone(), format!("{}.{}", self.namespace, self.name), revision.commit.clone());
         let kept_url = url.clone();
         // A force-push must not take away what is in force.
         let _ = tokio::task::spawn_blocking(move || mirrors.keep(&kept_url, &name, &commit)).await;
@@ -356,14 +402,20 @@ impl Source {
         let before = self.in_force.clone();
         let (source, wanted) = (self.name.clone(), revision.clone());
         let opened = tokio::task::spawn_blocking(move || {
-            let unreadable = |error: crate::git::MirrorError| Finding::new(error.reason(), reeve_process::chain(&error), false);
+            let unreadable =
+                |error: crate::git::MirrorError| Finding::new(error.reason(), reeve_process::chain(&error), false);
             let tree = mirrors.tree(&url, &wanted.commit, &path).map_err(unreadable)?;
-            let before = before.and_then(|before| mirrors.tree(&before.url, &before.revision.commit, &before.path).ok());
+            let before =
+                before.and_then(|before| mirrors.tree(&before.url, &before.revision.commit, &before.path).ok());
             let before = before.as_ref().map(|tree| tree as &dyn reeve_renderer::tree::Tree);
             workshop.open(&tree, before, &wanted, &source).map_err(|error| match error {
                 OpenError::Refused { ref findings } => {
                     let errors = findings.iter().filter(|finding| finding.is_error());
-                    let reason = if errors.clone().any(|finding| finding.code == "released-chart") { "ReleasedChartChanged" } else { "Invalid" };
+                    let reason = if errors.clone().any(|finding| finding.code == "released-chart") {
+                        "ReleasedChartChanged"
+                    } else {
+                        "Invalid"
+                    };
                     Finding { count: Some(errors.count()), ..Finding::new(reason, error.to_string(), false) }
                 }
                 OpenError::Read(_) => Finding::new("Unreadable", reeve_process::chain(&error), true),

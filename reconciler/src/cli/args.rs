@@ -58,7 +58,7 @@ pub(super) enum Command {
     /// Show what `reeve run` would do to a cluster, or between two revisions (`--rev A..B`)
     #[command(after_help = examples::PLAN)]
     Plan(Box<plan::PlanArgs>),
-    /// Follow GitSources and keep the cluster to them
+    /// Follow `GitSources` and keep the cluster to them
     #[command(after_help = examples::RUN)]
     Run(Box<RunArgs>),
     /// Print completions for a shell
@@ -75,7 +75,7 @@ pub(super) struct RunArgs {
     pub(super) process: reeve_process::ProcessArgs,
     #[command(flatten)]
     pub(super) connection: cluster::ConnectionArgs,
-    /// Follow only the GitSources and Runtimes of this namespace
+    /// Follow only the `GitSources` and Runtimes of this namespace
     #[arg(long, value_name = "NAMESPACE")]
     pub(super) watch_namespace: Option<String>,
     /// Where repositories are mirrored

@@ -35,17 +35,14 @@ pub(super) struct Group {
 
 pub(super) fn run(args: &PlanArgs, terminal: &mut Terminal) -> Result<Status, Failure> {
     let range = args.revision.rev.as_deref().and_then(|rev| rev.split_once(".."));
-    let (source, outcome) = match range {
-        Some((before, after)) => {
-            let (before, after) = (Source::named(before, &args.path)?, Source::named(after, &args.path)?);
-            let outcome = between(&before, &after, args)?;
-            (after, outcome)
-        }
-        None => {
-            let source = Source::open(&args.path, &args.revision)?;
-            let outcome = online::plan(&source, args)?;
-            (source, outcome)
-        }
+    let (source, outcome) = if let Some((before, after)) = range {
+        let (before, after) = (Source::named(before, &args.path)?, Source::named(after, &args.path)?);
+        let outcome = between(&before, &after, args)?;
+        (after, outcome)
+    } else {
+        let source = Source::open(&args.path, &args.revision)?;
+        let outcome = online::plan(&source, args)?;
+        (source, outcome)
     };
     let groups = match outcome {
         Ok(plans) => group(plans),
@@ -78,7 +75,12 @@ struct Wanted {
 }
 
 /// What the runtimes of a fleet should be.
-fn wanted(fleet: &Fleet, names: &[Arc<str>], cache: &MemoryCache, shown: &str) -> Result<BTreeMap<Arc<str>, Wanted>, Vec<Diagnostic>> {
+fn wanted(
+    fleet: &Fleet,
+    names: &[Arc<str>],
+    cache: &MemoryCache,
+    shown: &str,
+) -> Result<BTreeMap<Arc<str>, Wanted>, Vec<Diagnostic>> {
     let mut findings = Findings::new();
     let mut all = BTreeMap::new();
     let revision = Revision { shown: shown.into(), commit: "".into() };

@@ -18,6 +18,7 @@ use crate::FIELD_MANAGER;
 use crate::clock::Clock;
 use crate::desired::{DesiredObject, is_precious};
 use crate::fields::{self, Conflicts};
+use crate::health::needs_whole;
 use crate::live::{Hub, Live};
 use crate::payload;
 use crate::refusal::{Reason, Refusal};
@@ -27,6 +28,9 @@ const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadata;g=meta.k8
 /// Kubernetes takes JSON for the YAML that the name promises.
 const APPLY: &str = "application/apply-patch+yaml";
 const JSON_PATCH: &str = "application/json-patch+json";
+
+/// How long the API server may take to answer: longer than it lets a request and its webhooks take.
+const ANSWER_WITHIN: Duration = Duration::from_secs(70);
 
 /// An object could not be applied.
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +54,9 @@ pub enum ApplyError {
         cause: KindsError,
     },
     /// Its kind lives in no namespace, or its key says so and it does.
-    #[error("{object}: the kind lives in {wanted}; write metadata.namespace accordingly, or put the CRD into the fleet")]
+    #[error(
+        "{object}: the kind lives in {wanted}; write metadata.namespace accordingly, or put the CRD into the fleet"
+    )]
     WrongScope {
         /// The object.
         object: ObjectKey,
@@ -66,7 +72,9 @@ pub enum ApplyError {
         refusal: Refusal,
     },
     /// Another applier has fields that we want.
-    #[error("{object}: {conflict}; set spec.adoption: Always on the runtime to take them over, or remove them from one of the two")]
+    #[error(
+        "{object}: {conflict}; set spec.adoption: Always on the runtime to take them over, or remove them from one of the two"
+    )]
     Conflict {
         /// The object.
         object: ObjectKey,
@@ -74,7 +82,9 @@ pub enum ApplyError {
         conflict: Conflicts,
     },
     /// It is there and the policy forbids to take it over.
-    #[error("{object} exists already and was not made by Reeve; set spec.adoption: Unowned on the runtime to take it over, or delete it")]
+    #[error(
+        "{object} exists already and was not made by Reeve; set spec.adoption: Unowned on the runtime to take it over, or delete it"
+    )]
     Exists {
         /// The object.
         object: ObjectKey,
@@ -227,15 +237,13 @@ impl Applier {
     }
 
     pub(super) fn client(&self) -> Result<Client, ApplyError> {
-        self.cluster
-            .client(&self.account)
-            .map_err(|cause| ApplyError::Client { account: self.account.clone(), cause })
+        self.cluster.client(&self.account).map_err(|cause| ApplyError::Client { account: self.account.clone(), cause })
     }
 
     /// The object as it is, whole; `None` if it is not there.
     pub async fn get(&self, key: &ObjectKey, kind: &Kind) -> Result<Option<Value>, ApplyError> {
         let api = api(self.client()?, kind, key);
-        let got = self.answered(api.get_opt(&key.name).await);
+        let got = self.answered(self.in_time(api.get_opt(&key.name)).await);
         let got = got.map_err(|refusal| ApplyError::Refused { object: key.clone(), refusal })?;
         Ok(got.and_then(|object| serde_json::to_value(object).ok()))
     }
@@ -281,10 +289,10 @@ impl Applier {
     ) -> Result<Value, Sending> {
         let path = DynamicObject::url_path(&kind.resource, object.key.namespace.as_deref());
         let uri = format!("{path}/{}?fieldManager={FIELD_MANAGER}&force={force}", object.key.name);
-        let accept = if self.wants_whole(kind) { "application/json" } else { METADATA_ONLY };
+        let accept = if wants_whole(kind) { "application/json" } else { METADATA_ONLY };
         let request = http::Request::patch(uri).header(CONTENT_TYPE, APPLY).header(ACCEPT, accept).body(body.to_vec());
         let request = request.map_err(|error| Sending::Refused(Refusal::of(&kube::Error::HttpError(error))))?;
-        match client.request::<Value>(request).await {
+        match self.in_time(client.request::<Value>(request)).await {
             Ok(value) => {
                 self.cluster.breaker().answered();
                 Ok(value)
@@ -299,8 +307,17 @@ impl Applier {
         }
     }
 
-    fn wants_whole(&self, kind: &Kind) -> bool {
-        crate::health::needs_whole(&kind.resource.group, &kind.resource.kind)
+    /// A request of its own task holds a slot: a server that says nothing must not have it for ever.
+    pub(super) async fn in_time<T>(
+        &self,
+        answer: impl Future<Output = Result<T, kube::Error>>,
+    ) -> Result<T, kube::Error> {
+        tokio::select! {
+            answer = answer => answer,
+            () = self.clock.sleep(ANSWER_WITHIN) => {
+                Err(kube::Error::Service(std::io::Error::from(std::io::ErrorKind::TimedOut).into()))
+            }
+        }
     }
 
     /// Tells the breaker how it went.
@@ -360,9 +377,10 @@ impl Applier {
         let Some(takeover) = fields::takeover(&managed_fields(&value)) else { return Ok(value) };
         let version = value.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
         let patch = serde_json::to_vec(&takeover.patch(version)).unwrap_or_default();
-        let path = DynamicObject::url_path(&kind.resource, object.key.namespace.as_deref());
-        let uri = format!("{path}/{}?fieldManager={FIELD_MANAGER}", object.key.name);
-        let request = http::Request::patch(uri).header(CONTENT_TYPE, JSON_PATCH).header(ACCEPT, METADATA_ONLY).body(patch);
+        let objects = DynamicObject::url_path(&kind.resource, object.key.namespace.as_deref());
+        let uri = format!("{objects}/{}?fieldManager={FIELD_MANAGER}", object.key.name);
+        let request =
+            http::Request::patch(uri).header(CONTENT_TYPE, JSON_PATCH).header(ACCEPT, METADATA_ONLY).body(patch);
         let taken = match request {
             Ok(request) => client.request::<Value>(request).await,
             Err(error) => Err(kube::Error::HttpError(error)),
@@ -371,15 +389,21 @@ impl Applier {
         self.send(client, object, kind, body, true).await.map_err(|sending| sending.about(object))
     }
 
+    /// Lets everybody know an object that no watch shows.
+    pub fn take_in(&self, key: &ObjectKey, kind: &Kind, value: &Value) {
+        self.hub.written(key.clone(), self.read(kind, value));
+    }
+
     fn read(&self, kind: &Kind, value: &Value) -> Live {
-        let metadata: ObjectMeta = serde_json::from_value::<Answer>(value.clone()).map(|answer| answer.metadata).unwrap_or_default();
-        let health = self.wants_whole(kind).then(|| self.hub.assess(value));
+        let metadata: ObjectMeta =
+            serde_json::from_value::<Answer>(value.clone()).map(|answer| answer.metadata).unwrap_or_default();
+        let health = wants_whole(kind).then(|| self.hub.assess(value));
         Live::of(&metadata, health)
     }
 }
 
 /// How long the old object may take to go before the new one is made.
-const RECREATE_WITHIN: Duration = Duration::from_secs(60);
+const RECREATE_WITHIN: Duration = Duration::from_mins(1);
 
 /// Why a request failed.
 enum Sending {
@@ -395,6 +419,11 @@ impl Sending {
             Self::Refused(refusal) => ApplyError::Refused { object, refusal },
         }
     }
+}
+
+/// Whether the answer must be the whole object, since its health is in it.
+fn wants_whole(kind: &Kind) -> bool {
+    needs_whole(&kind.resource.group, &kind.resource.kind)
 }
 
 fn conflicts(error: &kube::Error) -> Option<Conflicts> {

@@ -10,7 +10,7 @@ use crate::clock::{Clock, after};
 /// Failures in a row, by whomever, until the breaker opens.
 const PATIENCE: u32 = 5;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
 /// Closed while the server answers. Once open, one try is let through after each pause; its success closes it again.
 #[derive(Clone, Debug, Default)]

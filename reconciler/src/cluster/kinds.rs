@@ -19,7 +19,9 @@ pub struct Kind {
 #[derive(Debug, thiserror::Error)]
 pub enum KindsError {
     /// It is not served.
-    #[error("{api_version} {kind} is not served by the cluster: install what defines it, or make the component that does a dependency")]
+    #[error(
+        "{api_version} {kind} is not served by the cluster: install what defines it, or make the component that does a dependency"
+    )]
     Missing {
         /// Group and version.
         api_version: String,
@@ -38,12 +40,15 @@ pub enum KindsError {
 }
 
 type Served = Arc<HashMap<String, Kind>>;
+type Asking = Arc<tokio::sync::Mutex<()>>;
 
 /// What the API server serves, as far as anybody asked.
 #[derive(Clone)]
 pub struct Kinds {
     client: Client,
     known: Arc<Mutex<HashMap<String, Served>>>,
+    /// Held by whoever asks for a group and version.
+    asking: Arc<Mutex<HashMap<String, Asking>>>,
 }
 
 impl std::fmt::Debug for Kinds {
@@ -54,7 +59,7 @@ impl std::fmt::Debug for Kinds {
 
 impl Kinds {
     pub(super) fn new(client: Client) -> Self {
-        Self { client, known: Arc::default() }
+        Self { client, known: Arc::default(), asking: Arc::default() }
     }
 
     /// A kind that was found before.
@@ -66,6 +71,15 @@ impl Kinds {
     pub async fn find(&self, api_version: &str, kind: &str) -> Result<Kind, KindsError> {
         if let Some(known) = self.known(api_version, kind) {
             return Ok(known);
+        }
+        let asking = self.asking(api_version);
+        let first = asking.try_lock();
+        if first.is_err() {
+            // Another asks already. If its answer is of no use all ask by themselves, so that none waits for each other.
+            drop(asking.lock().await);
+            if let Some(known) = self.known(api_version, kind) {
+                return Ok(known);
+            }
         }
         let missing = || KindsError::Missing { api_version: api_version.to_owned(), kind: kind.to_owned() };
         let served = match self.ask(api_version).await {
@@ -86,9 +100,10 @@ impl Kinds {
     }
 
     async fn ask(&self, api_version: &str) -> Result<HashMap<String, Kind>, kube::Error> {
-        let list = match api_version.contains('/') {
-            true => self.client.list_api_group_resources(api_version).await?,
-            false => self.client.list_core_api_resources(api_version).await?,
+        let list = if api_version.contains('/') {
+            self.client.list_api_group_resources(api_version).await?
+        } else {
+            self.client.list_core_api_resources(api_version).await?
         };
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let kinds = list.resources.into_iter().filter(|resource| !resource.name.contains('/')).map(|found| {
@@ -102,6 +117,11 @@ impl Kinds {
             (found.kind, Kind { resource, namespaced: found.namespaced })
         });
         Ok(kinds.collect())
+    }
+
+    fn asking(&self, api_version: &str) -> Asking {
+        let mut asking = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
+        asking.entry(api_version.to_owned()).or_default().clone()
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Served>> {

@@ -6,12 +6,12 @@ use futures::StreamExt as _;
 use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, Preconditions, PropagationPolicy};
 use kube::core::PartialObjectMeta;
-use kube::runtime::watcher::{self, Event};
 use kube::runtime::WatchStreamExt as _;
+use kube::runtime::watcher::{self, Event};
 use reeve_renderer::object::ObjectKey;
 
 use super::apply::api;
-use super::{ApplyError, Applier, Kind};
+use super::{Applier, ApplyError, Kind};
 
 /// What became of an object that was deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +31,10 @@ impl Applier {
             preconditions: uid.map(|uid| Preconditions { uid: Some(uid.to_owned()), resource_version: None }),
             ..DeleteParams::default()
         };
-        match api.delete(&key.name, &params).await {
-            Ok(deleted) if deleted.as_ref().left().is_some_and(|object| object.metadata.deletion_timestamp.is_some()) => {
+        match self.in_time(api.delete(&key.name, &params)).await {
+            Ok(deleted)
+                if deleted.as_ref().left().is_some_and(|object| object.metadata.deletion_timestamp.is_some()) =>
+            {
                 self.cluster.breaker().answered();
                 Ok(Gone::Deleting)
             }

@@ -13,7 +13,10 @@ pub(super) async fn tell(setup: &Setup, runtime: &Runtime, rollup: &Rollup) {
         runtime.spec.target.kind
     );
     let name = runtime.metadata.name.clone().unwrap_or_default();
-    rollup.set(&name.as_str().into(), Standing { state: State::Warning, message: message.clone(), ..Standing::default() });
+    rollup.set(
+        &name.as_str().into(),
+        Standing { state: State::Warning, message: message.clone(), ..Standing::default() },
+    );
     let before = runtime.status.clone().unwrap_or_default();
     let mut status = before.clone();
     let generation = runtime.metadata.generation;

@@ -23,7 +23,12 @@ impl Stage {
             ("", "Namespace") | ("apiextensions.k8s.io", "CustomResourceDefinition") => Self::Foundations,
             (
                 "",
-                "ServiceAccount" | "ConfigMap" | "Secret" | "ResourceQuota" | "LimitRange" | "PersistentVolume"
+                "ServiceAccount"
+                | "ConfigMap"
+                | "Secret"
+                | "ResourceQuota"
+                | "LimitRange"
+                | "PersistentVolume"
                 | "PersistentVolumeClaim",
             )
             | ("rbac.authorization.k8s.io", _) => Self::Prerequisites,

@@ -64,7 +64,9 @@ pub(super) fn job(object: &Value) -> Health {
         return Health::failed(failed.told());
     }
     if object.pointer("/spec/suspend") == Some(&Value::Bool(true)) {
-        return Health::current("suspended");
+        // A Job that somebody waits for is not done because a queue holds it back.
+        let is_hook = object.pointer("/metadata/annotations/helm.sh~1hook").is_some();
+        return if is_hook { Health::in_progress("suspended") } else { Health::current("suspended") };
     }
     let want = integer(object, "/spec/completions").unwrap_or(1);
     let done = integer(object, "/status/succeeded").unwrap_or(0);

@@ -74,7 +74,8 @@ impl Keeper {
     pub async fn load(client: &Client, namespace: &str, runtime: Arc<str>) -> Result<Self, LedgerError> {
         let api: Api<Inventory> = Api::namespaced(client.clone(), namespace);
         let listed = api.list(&ListParams::default().fields(&format!("spec.runtime={runtime}"))).await;
-        let pages = listed.map_err(|error| LedgerError::Read { runtime: runtime.clone(), refusal: Refusal::of(&error) })?;
+        let pages =
+            listed.map_err(|error| LedgerError::Read { runtime: runtime.clone(), refusal: Refusal::of(&error) })?;
         let pages = pages.items.into_iter().map(|page| (page.spec, page.metadata.resource_version));
         Ok(Self::new(Ledger::load(runtime, pages)))
     }
@@ -143,8 +144,11 @@ impl Keeper {
 
     fn take(&self, changes: impl IntoIterator<Item = Change>) -> Option<u64> {
         let mut book = self.book();
-        let changed = changes.into_iter().fold(false, |changed, change| book.ledger.change(change) || changed);
-        changed.then(|| {
+        let mut is_new = false;
+        for change in changes {
+            is_new |= book.ledger.change(change);
+        }
+        is_new.then(|| {
             book.changes += 1;
             book.changes
         })
@@ -179,7 +183,9 @@ impl Keeper {
         let (number, dirty) = {
             let mut book = self.book();
             let dirty: Vec<_> = book.ledger.dirty().into_iter().map(|at| (at, book.ledger.page(at))).collect();
-            dirty.iter().for_each(|(at, _)| book.ledger.writing(*at));
+            for (at, _) in &dirty {
+                book.ledger.writing(*at);
+            }
             (book.changes, dirty)
         };
         let mut failure = None;
@@ -218,7 +224,12 @@ pub struct Pages {
 }
 
 impl Pages {
-    async fn write(&self, name: &str, mut spec: InventorySpec, version: Option<String>) -> Result<Option<String>, LedgerError> {
+    async fn write(
+        &self,
+        name: &str,
+        mut spec: InventorySpec,
+        version: Option<String>,
+    ) -> Result<Option<String>, LedgerError> {
         spec.writer = Some(self.writer.clone());
         let mut page = Inventory::new(name, spec);
         page.metadata = ObjectMeta {

@@ -38,7 +38,7 @@ fn what_is_stored_is_what_is_loaded() {
 #[test]
 fn a_page_never_holds_more_than_etcd_takes_and_room_is_used_again() {
     let mut ledger = Ledger::load("eu".into(), []);
-    for number in 0..ENTRIES_PER_PAGE + 1 {
+    for number in 0..=ENTRIES_PER_PAGE {
         ledger.change(Change::Put(key(&number.to_string()), entry("web")));
     }
     let sizes: Vec<usize> = stored(&ledger).iter().map(|(spec, _)| spec.entries.len()).collect();

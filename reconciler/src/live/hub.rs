@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::{Stream, StreamExt as _};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{DynamicObject, ListParams};
 use kube::core::{ApiResource, DynamicResourceScope, PartialObjectMeta};
-use kube::runtime::watcher::{self, Event};
 use kube::runtime::WatchStreamExt as _;
+use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client};
 use reeve_renderer::bundle::{COMPONENT_LABEL, MANAGED_BY, RUNTIME_LABEL};
 use reeve_renderer::object::ObjectKey;
@@ -71,7 +71,14 @@ const PAGE: u32 = 500;
 impl Hub {
     /// No watches yet.
     pub fn new(cluster: Cluster, clock: Clock) -> Self {
-        Self { cluster, clock, index: Index::default(), rules: Rules::default(), running: Arc::default(), refreshed: Arc::default() }
+        Self {
+            cluster,
+            clock,
+            index: Index::default(),
+            rules: Rules::default(),
+            running: Arc::default(),
+            refreshed: Arc::default(),
+        }
     }
 
     /// An object of ours as it is.
@@ -198,7 +205,10 @@ impl Following {
         }
     }
 
-    fn api<K: kube::Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>>(&self, client: Client) -> Api<K> {
+    fn api<K: kube::Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>>(
+        &self,
+        client: Client,
+    ) -> Api<K> {
         let resource = &self.kind.resource;
         match &self.scope.namespace {
             Some(namespace) if self.kind.namespaced => Api::namespaced_with(client, namespace, resource),

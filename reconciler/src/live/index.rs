@@ -97,9 +97,10 @@ impl Index {
     /// Forgets what a listing of these objects did not show.
     pub(super) fn end_listing(&self, listing: &Listing, is_listed: impl Fn(&ObjectKey) -> bool) {
         let mut seen = self.lock();
-        let gone = seen.objects.iter().filter(|(key, (_, written))| {
-            *written <= listing.began && is_listed(key) && !listing.seen.contains(key)
-        });
+        let gone = seen
+            .objects
+            .iter()
+            .filter(|(key, (_, written))| *written <= listing.began && is_listed(key) && !listing.seen.contains(key));
         let gone: Vec<ObjectKey> = gone.map(|(key, _)| key.clone()).collect();
         for key in gone {
             if let Some((live, _)) = seen.objects.remove(&key) {

@@ -73,7 +73,8 @@ impl Notifier {
             let sources: Api<GitSource> = Api::namespaced(self.client.clone(), &item.namespace);
             // A source that is gone has nobody to tell.
             let Ok(Some(source)) = sources.get_opt(&item.source).await else { continue };
-            for notification in source.spec.notifications.iter().filter(|notification| wants(notification, &item.news)) {
+            for notification in source.spec.notifications.iter().filter(|notification| wants(notification, &item.news))
+            {
                 let sent = self.send(&item, &notification.secret_ref.name, notification.format).await;
                 self.metrics.notified(if sent.is_ok() { "Succeeded" } else { "Failed" });
                 if let Err(error) = sent {

@@ -11,8 +11,8 @@ use crate::clock::{after, since};
 
 /// Repairs within the window that are taken for a fight.
 const FIGHT: u32 = 3;
-const WINDOW: Duration = Duration::from_secs(3600);
-const FIRST_PAUSE: Duration = Duration::from_secs(60);
+const WINDOW: Duration = Duration::from_hours(1);
+const FIRST_PAUSE: Duration = Duration::from_mins(1);
 
 /// How often which object was put right. Clones are the same.
 #[derive(Clone, Debug, Default)]

@@ -3,13 +3,13 @@
 //! That a Job is of this digest is in its content annotation, so that one that ran is known again after a crash. It is
 //! written down like any object, and taken away when its chart asks for it or it leaves Git.
 
+use reeve_crds::Open;
 use reeve_crds::outcome::Outcome;
 use reeve_crds::runtime_component::{JobPhase, JobRun};
-use reeve_crds::Open;
 use reeve_renderer::object::{HookDeletion, Phase};
 
 use super::Trouble;
-use super::work::{Report, Work};
+use super::work::{Occasion, Report, Work};
 use crate::cluster::{Applier, Gone};
 use crate::desired::DesiredJob;
 use crate::health::{Health, HealthState};
@@ -18,18 +18,31 @@ use crate::plan::View as _;
 
 impl Work {
     pub(super) async fn jobs_before(&self, report: &mut Report) -> Result<(), Trouble> {
-        let occasion = if self.first { Phase::PreInstall } else { Phase::PreUpgrade };
-        self.run_jobs(occasion, JobPhase::Before, report).await
+        match self.occasion {
+            Occasion::Install => self.run_jobs(Phase::PreInstall, JobPhase::Before, report).await,
+            Occasion::Upgrade => self.run_jobs(Phase::PreUpgrade, JobPhase::Before, report).await,
+            Occasion::Upkeep => Ok(()),
+        }
     }
 
     pub(super) async fn jobs_after(&self, report: &mut Report) -> Result<(), Trouble> {
-        let occasion = if self.first { Phase::PostInstall } else { Phase::PostUpgrade };
-        self.run_jobs(occasion, JobPhase::After, report).await
+        match self.after() {
+            Some(occasion) => self.run_jobs(occasion, JobPhase::After, report).await,
+            None => Ok(()),
+        }
+    }
+
+    fn after(&self) -> Option<Phase> {
+        match self.occasion {
+            Occasion::Install => Some(Phase::PostInstall),
+            Occasion::Upgrade => Some(Phase::PostUpgrade),
+            Occasion::Upkeep => None,
+        }
     }
 
     /// Whether a Job of this phase is yet to run.
     pub(super) fn has_jobs_after(&self) -> bool {
-        let occasion = if self.first { Phase::PostInstall } else { Phase::PostUpgrade };
+        let Some(occasion) = self.after() else { return false };
         self.desired.jobs.iter().any(|job| job.hook.phases.contains(&occasion) && !self.ran(job, JobPhase::After))
     }
 
@@ -71,9 +84,9 @@ impl Work {
         let key = &job.object.key;
         let is_ours = |content: Option<&str>| content == Some(&*job.object.content);
         let there = self.ctx.live(key);
-        let failed_before = there.as_ref().is_some_and(|live| {
-            live.health.as_ref().is_some_and(|health| health.state == HealthState::Failed)
-        });
+        let failed_before = there
+            .as_ref()
+            .is_some_and(|live| live.health.as_ref().is_some_and(|health| health.state == HealthState::Failed));
         // One that failed is tried anew with the component; one of an earlier digest makes room.
         let make_room = there.as_ref().is_some_and(|live| !is_ours(live.content.as_deref())) || failed_before;
         if make_room {
@@ -100,7 +113,9 @@ impl Work {
             loop {
                 let health = self.ctx.live(key).and_then(|live| live.health);
                 match health {
-                    Some(health) if matches!(health.state, HealthState::Current | HealthState::Failed) => return Ok(health),
+                    Some(health) if matches!(health.state, HealthState::Current | HealthState::Failed) => {
+                        return Ok(health);
+                    }
                     Some(_) => {}
                     None => {
                         let message = format!("{key} went away before it was done");

@@ -31,17 +31,13 @@ pub(super) enum Phase {
     /// Its objects are being applied.
     Applying,
     /// Its objects are applied and have until then to become healthy.
-    Settling {
-        deadline: Timestamp,
-    },
+    Settling { deadline: Timestamp },
     /// What comes last is being done: Jobs, and taking away what left Git.
     Finishing,
     /// All is as Git says.
     Ready,
     /// Something is in the way; it is tried again then.
-    Failed {
-        retry_at: Timestamp,
-    },
+    Failed { retry_at: Timestamp },
     /// Someone asked to leave it alone.
     Suspended,
     /// It left Git and is being taken away, or waits for those that need it.
@@ -59,6 +55,7 @@ pub(super) struct Condition {
 
 /// One component.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "four facts that have nothing to do with each other")]
 pub(super) struct Record {
     pub(super) name: Arc<str>,
     /// What Git wants of it; `None` once it left Git.
@@ -79,6 +76,10 @@ pub(super) struct Record {
     pub(super) drift: HashMap<ObjectKey, Drifted>,
     pub(super) again_at: Option<Timestamp>,
     pub(super) suspended: bool,
+    /// It was ready when the process started and nothing speaks against it yet: what was said of it stands.
+    pub(super) verifying: bool,
+    /// Objects changed while a task was under way, which may have looked before.
+    pub(super) stale: bool,
     /// The annotation that asks to reconcile, until it is done.
     pub(super) request: Option<String>,
     pub(super) generation: Option<i64>,
@@ -104,10 +105,21 @@ impl Record {
             drift: HashMap::new(),
             again_at: None,
             suspended: false,
+            verifying: false,
+            stale: false,
             request: None,
             generation: None,
             status,
         }
+    }
+
+    /// Whether what Git wants was reached by whoever worked before.
+    pub(super) fn was_ready(&self, desired: &DesiredComponent) -> bool {
+        let good = self.status.last_good.as_ref();
+        self.status.state == Some(State::Ready)
+            && good.is_some_and(|good| {
+                good.digest == *desired.digest && good.version.as_deref() == Some(&*desired.version)
+            })
     }
 
     /// Whether others that depend on it may begin.
@@ -123,14 +135,18 @@ impl Record {
     /// The one word.
     pub(super) fn state(&self, now: Timestamp) -> State {
         match &self.phase {
+            _ if self.verifying => State::Ready,
             Phase::Suspended => State::Suspended,
             Phase::Removing => self.trouble.as_ref().map_or(State::Deleting, |(trouble, _)| trouble.state()),
             Phase::Ready if self.drift.values().any(|drifted| !drifted.repaired) => State::Warning,
             Phase::Ready => State::Ready,
             Phase::Settling { deadline } if self.is_late(*deadline, now) => State::Error,
-            Phase::Laying | Phase::Waiting(_) | Phase::Applying | Phase::Settling { .. } | Phase::Finishing | Phase::Failed { .. } => {
-                self.trouble.as_ref().map_or(State::Processing, |(trouble, _)| trouble.state())
-            }
+            Phase::Laying
+            | Phase::Waiting(_)
+            | Phase::Applying
+            | Phase::Settling { .. }
+            | Phase::Finishing
+            | Phase::Failed { .. } => self.trouble.as_ref().map_or(State::Processing, |(trouble, _)| trouble.state()),
         }
     }
 
@@ -144,7 +160,8 @@ impl Record {
     pub(super) fn next_try(&self, trouble: &Trouble, now: Timestamp, most: Duration) -> Timestamp {
         let pause = FIRST_PAUSE.saturating_mul(1 << self.attempts.min(16)).min(most);
         // Spread by name, so that what failed together does not come back together; the same each time, for tests.
-        let spread = self.name.bytes().fold(u32::from(self.attempts as u8), |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
+        let spread =
+            self.name.bytes().fold(self.attempts, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
         let pause = pause.mul_f64(0.75 + f64::from(spread % 256) / 512.0);
         after(now, trouble.retry_after.map_or(pause, |asked| asked.max(pause)))
     }
@@ -175,7 +192,8 @@ pub(super) fn examine(desired: &DesiredComponent, view: &dyn View) -> Condition 
                 },
             },
         };
-        unhealthy.push((rank, UnhealthyObject { object: object_ref(&object.key), health: Open::Known(health), message }));
+        unhealthy
+            .push((rank, UnhealthyObject { object: object_ref(&object.key), health: Open::Known(health), message }));
     }
     unhealthy.sort_by(|a, b| (a.0, &a.1.object).cmp(&(b.0, &b.1.object)));
     condition.unhealthy = unhealthy.into_iter().map(|(_, object)| object).take(10).collect();

@@ -10,7 +10,6 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::{DeleteParams, Patch, PatchParams};
-use kube::runtime::events::{Event, EventType, Recorder, Reporter};
 use kube::{Api, Client};
 use reeve_crds::runtime_component::{RuntimeComponent, RuntimeComponentSpec, RuntimeComponentStatus};
 use reeve_crds::{GROUP, Runtime, RuntimeStatus, VERSION};
@@ -21,11 +20,15 @@ use tokio::sync::Notify;
 
 use crate::FIELD_MANAGER;
 use crate::clock::{Clock, after};
+use crate::event::{self, Happening};
 use crate::merge_patch::difference;
 use crate::refusal::Refusal;
 
 /// How long news that something is under way may wait for better news.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// How long a component may be under way before its own object says so; its runtime tells sooner. A thousand components
+/// must not spend their time on telling.
+const PROGRESS: Duration = Duration::from_secs(10);
 const RETRY: Duration = Duration::from_secs(5);
 const WRITES_AT_ONCE: usize = 4;
 const EVENTS_AT_MOST: usize = 256;
@@ -40,7 +43,6 @@ struct Inner {
     runtime: Arc<str>,
     owner: OwnerReference,
     clock: Clock,
-    recorder: Recorder,
     queue: Mutex<Queue>,
     wake: Notify,
     idle: Notify,
@@ -50,7 +52,7 @@ struct Inner {
 struct Queue {
     pending: BTreeMap<Subject, (Content, Timestamp)>,
     written: BTreeMap<Subject, Written>,
-    events: VecDeque<(Subject, Event)>,
+    events: VecDeque<(Subject, Happening)>,
     writing: usize,
 }
 
@@ -81,6 +83,7 @@ struct Written {
 pub(super) enum Haste {
     Now,
     Soon,
+    Later,
 }
 
 impl std::fmt::Debug for Outlet {
@@ -93,7 +96,6 @@ impl Outlet {
     /// For the runtime with this object, whose status is as it says.
     pub fn new(client: Client, runtime: &Runtime, clock: Clock) -> Self {
         let name: Arc<str> = runtime.metadata.name.as_deref().unwrap_or_default().into();
-        let reporter = Reporter { controller: FIELD_MANAGER.to_owned(), instance: None };
         let owner = OwnerReference {
             api_version: format!("{GROUP}/{VERSION}"),
             kind: "Runtime".to_owned(),
@@ -102,10 +104,10 @@ impl Outlet {
             ..OwnerReference::default()
         };
         let mut queue = Queue::default();
-        let written = Written { status: as_json(&runtime.status), uid: runtime.metadata.uid.clone(), ..Written::default() };
+        let written =
+            Written { status: as_json(&runtime.status), uid: runtime.metadata.uid.clone(), ..Written::default() };
         queue.written.insert(Subject::Runtime, written);
         Self(Arc::new(Inner {
-            recorder: Recorder::new(client.clone(), reporter),
             client,
             namespace: runtime.metadata.namespace.as_deref().unwrap_or_default().into(),
             runtime: name,
@@ -135,6 +137,17 @@ impl Outlet {
         self.lock().written.insert(Subject::Component(name.clone()), written);
     }
 
+    /// The object of a component is gone. True if it was not we who took it away.
+    pub(super) fn lost(&self, name: &Arc<str>, uid: &str) -> bool {
+        let subject = Subject::Component(name.clone());
+        let mut queue = self.lock();
+        let is_it = queue.written.get(&subject).is_some_and(|written| written.uid.as_deref() == Some(uid));
+        if is_it {
+            queue.written.remove(&subject);
+        }
+        is_it
+    }
+
     pub(super) fn runtime(&self, status: RuntimeStatus, haste: Haste) {
         self.queue(Subject::Runtime, Content::Runtime(Box::new(status)), haste);
     }
@@ -149,15 +162,9 @@ impl Outlet {
     }
 
     /// Tells an event about the runtime or one of its components. If nobody can take them the oldest are dropped.
-    pub(super) fn event(&self, component: Option<&Arc<str>>, warning: bool, reason: &str, note: String) {
+    pub(super) fn event(&self, component: Option<&Arc<str>>, warning: bool, reason: &str, note: &str) {
         let subject = component.map_or(Subject::Runtime, |name| Subject::Component(name.clone()));
-        let event = Event {
-            type_: if warning { EventType::Warning } else { EventType::Normal },
-            reason: reason.to_owned(),
-            note: Some(super::status::cut(&note, 1000)),
-            action: "Reconcile".to_owned(),
-            secondary: None,
-        };
+        let event = Happening { warning, reason: reason.to_owned(), note: note.to_owned(), at: self.0.clock.now() };
         let mut queue = self.lock();
         if queue.events.len() >= EVENTS_AT_MOST {
             queue.events.pop_front();
@@ -172,6 +179,7 @@ impl Outlet {
         let due = match haste {
             Haste::Now => now,
             Haste::Soon => after(now, PATIENCE),
+            Haste::Later => after(now, PROGRESS),
         };
         let mut queue = self.lock();
         // News of the same kind must not push what waits further back.
@@ -237,10 +245,9 @@ impl Outlet {
                 self.0.idle.notify_waiters();
             })
             .await;
-        let events: Vec<(Subject, Event)> = self.lock().events.drain(..).collect();
+        let events: Vec<(Subject, Happening)> = self.lock().events.drain(..).collect();
         for (subject, event) in events {
-            // An event that nobody hears is no reason to try again.
-            let _ = self.0.recorder.publish(&event, &self.reference(&subject)).await;
+            event::publish(self.0.client.clone(), self.reference(&subject), &event).await;
         }
     }
 
@@ -264,14 +271,15 @@ impl Outlet {
         let written = match content {
             Content::Runtime(status) => {
                 let api: Api<Runtime> = Api::namespaced(self.0.client.clone(), &self.0.namespace);
-                let status = as_json(status);
+                let status = unflipped(&before.status, as_json(status));
                 patch_status(&api, &self.0.runtime, &before.status, &status).await?;
                 Written { status, ..before }
             }
             Content::Component(content) => self.write_component(&content.0, &content.1, before).await?,
             Content::Gone => {
                 let Subject::Component(name) = subject else { return Ok(()) };
-                let deleted = self.components().delete(&component_name(&self.0.runtime, name), &DeleteParams::default()).await;
+                let deleted =
+                    self.components().delete(&component_name(&self.0.runtime, name), &DeleteParams::default()).await;
                 match deleted {
                     Ok(_) => {}
                     Err(kube::Error::Api(status)) if status.code == 404 => {}
@@ -324,7 +332,7 @@ impl Outlet {
         for condition in &mut status.conditions {
             condition.observed_generation = written.generation;
         }
-        let status = as_json(&status);
+        let status = unflipped(&written.status, as_json(&status));
         patch_status(&self.components(), &name, &written.status, &status).await?;
         Ok(Written { status, ..written })
     }
@@ -336,6 +344,19 @@ impl Outlet {
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.0.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A status whose conditions keep their time where the cluster has them as they are: one that flipped and flipped back
+/// before it was written is no news.
+pub(crate) fn unflipped(before: &Value, mut after: Value) -> Value {
+    let before = before["conditions"].as_array().map_or(&[][..], Vec::as_slice);
+    for condition in after.get_mut("conditions").and_then(Value::as_array_mut).into_iter().flatten() {
+        let same = before.iter().find(|old| old["type"] == condition["type"] && old["status"] == condition["status"]);
+        if let Some(same) = same {
+            condition["lastTransitionTime"] = same["lastTransitionTime"].clone();
+        }
+    }
+    after
 }
 
 /// Writes what changed of a status, if anything did.
@@ -363,5 +384,24 @@ pub(crate) fn as_json(value: &impl Serialize) -> Value {
     match serde_json::to_value(value) {
         Ok(Value::Null) | Err(_) => json!({}),
         Ok(value) => value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(ready: &str, since: &str) -> Value {
+        json!({ "state": "Ready", "conditions": [{ "type": "Ready", "status": ready, "lastTransitionTime": since }] })
+    }
+
+    #[test]
+    fn a_condition_that_flipped_and_flipped_back_unseen_is_no_news() {
+        let before = status("True", "2026-01-01T00:00:00Z");
+        assert_eq!(unflipped(&before, status("True", "2026-01-02T00:00:00Z")), before);
+        let flipped = status("False", "2026-01-02T00:00:00Z");
+        assert_eq!(unflipped(&before, flipped.clone()), flipped);
+        assert_eq!(unflipped(&json!({}), flipped.clone()), flipped);
+        assert_eq!(unflipped(&before, json!({})), json!({}));
     }
 }

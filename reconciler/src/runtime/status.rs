@@ -11,9 +11,9 @@ use reeve_crds::runtime::{Applier, ComponentSummary, RuntimeStatus};
 use reeve_crds::runtime_component::{RuntimeComponentSpec, RuntimeComponentStatus};
 use reeve_crds::{Count, Duration, Open, State};
 
+use super::Trouble;
 use super::record::{Phase, Record, ailment};
 use super::work::Drifted;
-use super::Trouble;
 use crate::clock::since;
 use crate::desired::{Desired, DesiredComponent, Revision};
 use crate::ledger::object_ref;
@@ -63,8 +63,18 @@ pub(super) fn component(record: &Record, now: Timestamp) -> RuntimeComponentStat
     set(kind::RECONCILING, busy, if busy { reason::PROGRESSING } else { reason }, message.clone());
     set(kind::STALLED, state == State::Warning, reason, message.clone());
     set(kind::APPLIED, applied, if applied { reason::SUCCEEDED } else { reason }, applied_message(record, applied));
-    set(kind::HEALTHY, healthy, if healthy { reason::SUCCEEDED } else { reason::PROGRESSING }, ailment(&record.condition));
-    set(kind::DRIFTED, !standing.is_empty(), if standing.is_empty() { "InSync" } else { "Drifted" }, drift_message(&standing));
+    set(
+        kind::HEALTHY,
+        healthy,
+        if healthy { reason::SUCCEEDED } else { reason::PROGRESSING },
+        ailment(&record.condition),
+    );
+    set(
+        kind::DRIFTED,
+        !standing.is_empty(),
+        if standing.is_empty() { "InSync" } else { "Drifted" },
+        drift_message(&standing),
+    );
     status.health = Some(Count::new(record.condition.healthy, record.condition.total));
     status.unhealthy.clone_from(&record.condition.unhealthy);
     for object in &mut status.unhealthy {
@@ -74,7 +84,7 @@ pub(super) fn component(record: &Record, now: Timestamp) -> RuntimeComponentStat
         Phase::Waiting(on) => on.iter().map(ToString::to_string).collect(),
         _ => Vec::new(),
     };
-    status.drift = drift(record, &status.drift);
+    status.drift = drift(record, status.drift.as_ref());
     status.failure = failure(record, now);
     status
 }
@@ -124,14 +134,15 @@ fn drift_message(standing: &[&Drifted]) -> String {
     let Some(first) = standing.iter().min_by_key(|drifted| &drifted.key) else { return "nobody changed it".to_owned() };
     let fields = first.shown.fields.join(", ");
     let who = first.shown.manager.as_deref().unwrap_or("somebody");
-    let contested = if first.shown.contested == Some(true) { "; it is changed back each time, so Reeve slows down" } else { "" };
+    let contested =
+        if first.shown.contested == Some(true) { "; it is changed back each time, so Reeve slows down" } else { "" };
     cut(&format!("{}: {fields} changed by {who}{contested}", first.key), MESSAGE)
 }
 
 /// What stands, and if nothing does what was put right last.
-fn drift(record: &Record, before: &Option<Drift>) -> Option<Drift> {
+fn drift(record: &Record, before: Option<&Drift>) -> Option<Drift> {
     if record.drift.is_empty() {
-        let mut before = before.clone()?;
+        let mut before = before?.clone();
         before.objects = 0;
         before.since = None;
         return Some(before);
@@ -154,9 +165,10 @@ fn failure(record: &Record, now: Timestamp) -> Option<Failure> {
         _ => return None,
     };
     // A failure that repeats keeps the time when it was seen first.
-    let before = record.status.failure.as_ref().filter(|before| {
-        before.reason == trouble.reason && before.object == trouble.object.as_ref().map(object_ref)
-    });
+    let before =
+        record.status.failure.as_ref().filter(|before| {
+            before.reason == trouble.reason && before.object == trouble.object.as_ref().map(object_ref)
+        });
     Some(Failure {
         reason: trouble.reason.to_owned(),
         message: cut(&trouble.message, MESSAGE),
@@ -210,7 +222,8 @@ pub(super) struct RuntimeFacts<'a> {
     pub(super) before: &'a RuntimeStatus,
     pub(super) generation: Option<i64>,
     pub(super) desired: Option<&'a Desired>,
-    pub(super) suspended: bool,
+    /// Why nothing is done, if nothing is.
+    pub(super) suspended: Option<&'static str>,
     pub(super) deleting: bool,
     /// What keeps the whole runtime back.
     pub(super) trouble: Option<&'a (Trouble, Timestamp)>,
@@ -222,27 +235,19 @@ pub(super) struct RuntimeFacts<'a> {
 /// The status of a runtime, from those of its components.
 pub(super) fn runtime(facts: &RuntimeFacts<'_>, records: &BTreeMap<Arc<str>, Record>, now: Timestamp) -> RuntimeStatus {
     let mut status = facts.before.clone();
-    let states: Vec<(&Record, State)> = records.values().map(|record| (record, record.state(now))).collect();
-    let ready = states.iter().filter(|(_, state)| *state == State::Ready).count();
-    let state = runtime_state(facts, &states);
-    let worst = states.iter().filter(|(_, state)| *state != State::Ready).max_by_key(|(_, state)| weight(*state));
-    let (why, message) = match (facts.trouble, worst) {
-        _ if facts.suspended => (reason::SUSPENDED.to_owned(), "spec.suspend is set".to_owned()),
-        (Some((trouble, _)), _) => (trouble.reason.to_owned(), trouble.message.clone()),
-        (None, Some((record, _))) => {
-            let (reason, message) = self::why(record, now);
-            (reason.to_owned(), format!("{}: {message}", record.name))
-        }
-        (None, None) if facts.desired.is_none() => (reason::PROGRESSING.to_owned(), "nothing was rendered for it yet".to_owned()),
-        (None, None) => (reason::SUCCEEDED.to_owned(), format!("{ready} components are ready")),
-    };
+    let all: Vec<(&Record, State)> = records.values().map(|record| (record, record.state(now))).collect();
+    let ready = all.iter().filter(|(_, state)| *state == State::Ready).count();
+    let state = runtime_state(facts, &all);
+    let worst = all.iter().filter(|(_, state)| *state != State::Ready).max_by_key(|(_, state)| weight(*state));
+    let (why, message) = why_whole(facts, worst.map(|(record, _)| *record), ready, now);
     status.observed_generation = facts.generation;
     status.state = Some(state);
-    let all_applied = facts.desired.is_some() && records.values().all(|record| {
-        matches!(record.phase, Phase::Settling { .. } | Phase::Finishing | Phase::Ready)
-    });
+    let all_applied = facts.desired.is_some()
+        && records
+            .values()
+            .all(|record| matches!(record.phase, Phase::Settling { .. } | Phase::Finishing | Phase::Ready));
     let all_ready = facts.desired.is_some() && ready == records.len();
-    let drifted: i32 = records.values().filter_map(|record| drift(record, &None)).map(|drift| drift.objects).sum();
+    let drifted: i32 = records.values().filter_map(|record| drift(record, None)).map(|drift| drift.objects).sum();
     let mut set = |kind, holds: bool, reason: &str, message: &str| {
         set_condition(&mut status.conditions, kind, holds, reason, message, facts.generation, now);
     };
@@ -252,37 +257,59 @@ pub(super) fn runtime(facts: &RuntimeFacts<'_>, records: &BTreeMap<Arc<str>, Rec
     set(kind::STALLED, state == State::Warning, &why, &message);
     set(kind::APPLIED, all_applied, if all_applied { reason::SUCCEEDED } else { &why }, &message);
     set(kind::HEALTHY, all_ready, if all_ready { reason::SUCCEEDED } else { &why }, &message);
-    set(kind::DRIFTED, drifted > 0, if drifted > 0 { "Drifted" } else { "InSync" }, &format!("{drifted} objects differ"));
+    set(
+        kind::DRIFTED,
+        drifted > 0,
+        if drifted > 0 { "Drifted" } else { "InSync" },
+        &format!("{drifted} objects differ"),
+    );
     if let Some(desired) = facts.desired {
-        let rendered = |before: &Option<Rendered>| {
-            let same = before.as_ref().filter(|before| before.digest == *desired.digest && before.revision == *desired.revision.shown);
-            same.cloned().unwrap_or_else(|| Rendered {
-                revision: desired.revision.shown.to_string(),
-                commit: Some(desired.revision.commit.to_string()),
-                digest: desired.digest.to_string(),
-                version: None,
-                since: Some(Time(now)),
-            })
-        };
-        status.desired = Some(rendered(&status.desired));
+        status.desired = Some(reached(desired, status.desired.as_ref(), now));
         if all_applied {
-            status.applied = Some(rendered(&status.applied));
+            status.applied = Some(reached(desired, status.applied.as_ref(), now));
         }
         if all_ready {
-            status.last_good = Some(rendered(&status.last_good));
+            status.last_good = Some(reached(desired, status.last_good.as_ref(), now));
         }
     }
     status.components_ready = Some(Count::new(count(ready), count(records.len())));
-    status.components = summaries(&states, now);
+    status.components = summaries(&all, now);
     status.objects = Some(count(facts.objects));
     status.drift = (drifted > 0).then(|| Drift { objects: drifted, since: None, examples: Vec::new() });
     status.failure = facts.trouble.map(|(trouble, at)| whole_failure(trouble, *at)).or_else(|| {
-        let failing = states.iter().filter(|(_, state)| matches!(state, State::Error | State::Warning));
+        let failing = all.iter().filter(|(_, state)| matches!(state, State::Error | State::Warning));
         failing.max_by_key(|(_, state)| weight(*state)).and_then(|(record, _)| failure(record, now))
     });
     status.applier = Some(facts.applier.clone());
     status.last_handled_reconcile_at = facts.handled.clone().or(status.last_handled_reconcile_at);
     status
+}
+
+/// Why a runtime is in the state that it is in.
+fn why_whole(facts: &RuntimeFacts<'_>, worst: Option<&Record>, ready: usize, now: Timestamp) -> (String, String) {
+    match (facts.suspended, facts.trouble, worst) {
+        (Some(why), _, _) => (reason::SUSPENDED.to_owned(), why.to_owned()),
+        (None, Some((trouble, _)), _) => (trouble.reason.to_owned(), trouble.message.clone()),
+        (None, None, Some(record)) => {
+            let (reason, message) = why(record, now);
+            (reason.to_owned(), format!("{}: {message}", record.name))
+        }
+        (None, None, None) if facts.desired.is_none() => {
+            (reason::PROGRESSING.to_owned(), "nothing was rendered for it yet".to_owned())
+        }
+        (None, None, None) => (reason::SUCCEEDED.to_owned(), format!("{ready} components are ready")),
+    }
+}
+
+/// What the runtime is at now. A commit that changes nothing of it is no reason to write to it.
+fn reached(desired: &Desired, before: Option<&Rendered>, now: Timestamp) -> Rendered {
+    before.filter(|before| before.digest == *desired.digest).cloned().unwrap_or_else(|| Rendered {
+        revision: desired.revision.shown.to_string(),
+        commit: Some(desired.revision.commit.to_string()),
+        digest: desired.digest.to_string(),
+        version: None,
+        since: Some(Time(now)),
+    })
 }
 
 fn whole_failure(trouble: &Trouble, at: Timestamp) -> Failure {
@@ -298,7 +325,7 @@ fn runtime_state(facts: &RuntimeFacts<'_>, states: &[(&Record, State)]) -> State
     if facts.deleting {
         return State::Deleting;
     }
-    if facts.suspended {
+    if facts.suspended.is_some() {
         return State::Suspended;
     }
     if let Some((trouble, _)) = facts.trouble {
@@ -308,7 +335,11 @@ fn runtime_state(facts: &RuntimeFacts<'_>, states: &[(&Record, State)]) -> State
         return State::Processing;
     }
     // A component that someone suspended keeps no runtime from being ready.
-    let worst = states.iter().map(|(_, state)| *state).filter(|state| *state != State::Suspended).max_by_key(|state| weight(*state));
+    let worst = states
+        .iter()
+        .map(|(_, state)| *state)
+        .filter(|state| *state != State::Suspended)
+        .max_by_key(|state| weight(*state));
     match worst {
         None | Some(State::Ready) => State::Ready,
         Some(State::Deleting) => State::Processing,

@@ -20,11 +20,14 @@ use crate::fields;
 use crate::health::HealthState;
 use crate::ledger::{Change, Entry, object_ref};
 use crate::live::Live;
-use crate::payload;
+use crate::payload::{self, Apply};
 use crate::plan::{Action, Removal, Step};
 
 /// Steps of one component that may wait for a slot at once.
 const STEPS_IN_FLIGHT: usize = 64;
+
+/// How often discovery is asked for a kind that it will show soon.
+const DISCOVERY: Duration = Duration::from_millis(100);
 
 /// A component that has to be worked on.
 #[derive(Clone, Debug)]
@@ -33,10 +36,21 @@ pub(super) struct Work {
     pub(super) desired: Arc<DesiredComponent>,
     /// Jobs that ran already.
     pub(super) jobs: Vec<JobRun>,
-    /// Whether nothing of it was ever applied.
-    pub(super) first: bool,
+    /// What the work is for.
+    pub(super) occasion: Occasion,
     /// How long waits inside may take.
     pub(super) patience: Duration,
+}
+
+/// What work on a component is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Occasion {
+    /// It never was as Git says.
+    Install,
+    /// It was as Git said before.
+    Upgrade,
+    /// It was as Git says already, and is looked at again.
+    Upkeep,
 }
 
 /// What was done.
@@ -68,34 +82,30 @@ impl Work {
     }
 
     /// Namespaces and CRDs, which others may need before this component may begin.
-    pub(super) async fn lay(&self) -> Result<Report, Trouble> {
-        let mut report = Report::default();
+    pub(super) async fn lay(&self, report: &mut Report) -> Result<(), Trouble> {
         self.admit()?;
-        self.stage(Stage::Foundations, &mut report).await?;
-        self.established().await?;
-        Ok(report)
+        self.stage(Stage::Foundations, report).await?;
+        self.established().await
     }
 
     /// Everything else that Git wants.
-    pub(super) async fn apply(&self) -> Result<Report, Trouble> {
-        let mut report = Report::default();
+    pub(super) async fn apply(&self, report: &mut Report) -> Result<(), Trouble> {
         self.admit()?;
-        self.jobs_before(&mut report).await?;
+        self.jobs_before(report).await?;
         for stage in [Stage::Prerequisites, Stage::Main, Stage::Gates] {
-            self.stage(stage, &mut report).await?;
+            self.stage(stage, report).await?;
         }
-        Ok(report)
+        Ok(())
     }
 
     /// What comes when all is healthy: Jobs, and taking away what left Git.
-    pub(super) async fn finish(&self) -> Result<Report, Trouble> {
-        let mut report = Report::default();
-        self.jobs_after(&mut report).await?;
+    pub(super) async fn finish(&self, report: &mut Report) -> Result<(), Trouble> {
+        self.jobs_after(report).await?;
         let account = self.ctx.account(&self.desired);
         watch_entries(&self.ctx, &account, &self.ctx.keeper.entries_of(&self.desired.name)).await?;
         let removals = self.ctx.plan(&self.desired).removals;
         report.changes += remove(&self.ctx, &self.applier(), self.desired.target, removals, self.patience).await?;
-        Ok(report)
+        Ok(())
     }
 
     /// Refuses what a tenant or a component of the control plane may not have.
@@ -191,6 +201,9 @@ impl Work {
         let object = self.with_policy(object)?;
         match step.action {
             Action::Keep | Action::Leave => Ok(Done::default()),
+            Action::Create if object.options.apply == Apply::IfMissing => {
+                self.create_if_missing(applier, &object).await
+            }
             Action::Create | Action::Update | Action::Verify => self.write(applier, &object).await,
             Action::Replace => {
                 let kind = applier.kind(&object).await?;
@@ -199,6 +212,15 @@ impl Work {
             }
             Action::Repair | Action::Report => self.repair(applier, &object).await,
         }
+    }
+
+    /// Watches show only what is ours, so one that somebody else made has to be asked for.
+    async fn create_if_missing(&self, applier: &Applier, object: &DesiredObject) -> Result<Done, Trouble> {
+        let kind = applier.kind(object).await?;
+        let Some(there) = applier.get(&object.key, &kind).await? else { return self.write(applier, object).await };
+        applier.take_in(&object.key, &kind, &there);
+        self.ctx.keeper.note([Change::Drop(object.key.clone())]);
+        Ok(Done::default())
     }
 
     /// The object with the fields that the runtime's policy leaves to others.
@@ -213,17 +235,17 @@ impl Work {
     pub(super) async fn write(&self, applier: &Applier, object: &DesiredObject) -> Result<Done, Trouble> {
         self.ctx.cluster.breaker().pass(&self.ctx.clock).await;
         let known = self.ctx.keeper.read(|ledger| ledger.get(&object.key).is_some_and(|entry| entry.uid.is_some()));
-        let applied = {
+        let result = {
             let _slot = self.ctx.budget.slot().await.ok_or_else(stopped)?;
             applier.apply(object, known).await
         };
-        self.ctx.metrics.written("apply", applied.as_ref().map_or_else(ApplyError::reason, |_| "Succeeded"));
-        if let Err(ApplyError::Kind { .. }) = &applied {
+        self.ctx.metrics.written("apply", result.as_ref().map_or_else(ApplyError::reason, |_| "Succeeded"));
+        if let Err(ApplyError::Kind { .. }) = &result {
             self.ctx.cluster.kinds().forget(&object.api_version);
         }
-        let applied = applied?;
-        self.record(object, &applied.live);
-        Ok(Done { changes: i32::from(applied.changed), ..Done::default() })
+        let done = result?;
+        self.record(object, &done.live);
+        Ok(Done { changes: i32::from(done.changed), ..Done::default() })
     }
 
     fn record(&self, object: &DesiredObject, live: &Live) {
@@ -290,7 +312,7 @@ impl Work {
                 }
                 dirty.changed().await;
             }
-            Ok(())
+            self.discovered(&keys).await
         };
         tokio::select! {
             result = ready => result,
@@ -301,6 +323,31 @@ impl Work {
         }
     }
 
+    /// Resolves when discovery shows the kinds of this component's CRDs, which it does a moment after they are established.
+    async fn discovered(&self, keys: &[&ObjectKey]) -> Result<(), Trouble> {
+        for crd in keys
+            .iter()
+            .filter(|key| &*key.kind == "CustomResourceDefinition")
+            .filter_map(|key| self.desired.object(key))
+        {
+            let crd = crd.value();
+            let text =
+                |path: &str| crd.pointer(path).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
+            let versions = crd.pointer("/spec/versions").and_then(serde_json::Value::as_array).into_iter().flatten();
+            let served =
+                versions.filter(|version| version.get("served").and_then(serde_json::Value::as_bool) == Some(true));
+            for version in served.filter_map(|version| version.get("name")?.as_str()) {
+                let api_version = format!("{}/{version}", text("/spec/group"));
+                while let Err(KindsError::Missing { .. }) =
+                    self.ctx.cluster.kinds().find(&api_version, &text("/spec/names/kind")).await
+                {
+                    self.ctx.clock.sleep(DISCOVERY).await;
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn unestablished(&self, key: &ObjectKey) -> Option<Trouble> {
         let live = self.ctx.hub.get(key)?;
         let health = live.health?;
@@ -308,7 +355,9 @@ impl Work {
         match health.state {
             HealthState::Current => None,
             HealthState::Failed => Some(Trouble::lasting("Unhealthy", message).about(key)),
-            HealthState::InProgress | HealthState::Terminating => Some(Trouble::passing("TimedOut", message).about(key)),
+            HealthState::InProgress | HealthState::Terminating => {
+                Some(Trouble::passing("TimedOut", message).about(key))
+            }
         }
     }
 }
@@ -344,11 +393,16 @@ pub(super) async fn remove(
     for stage in Stage::ALL.into_iter().rev() {
         let of_stage: Vec<_> = removals.iter().filter(|(_, at, _)| *at == stage).collect();
         let deleting = of_stage.iter().filter(|(_, _, removal)| matches!(removal, Removal::Delete));
-        ctx.keeper.note(deleting.filter_map(|(key, _, _)| {
-            let entry = ctx.keeper.read(|ledger| ledger.get(key).cloned())?;
-            Some(Change::Put(key.clone(), Entry { state: EntryState::Deleting, ..entry }))
-        }).collect::<Vec<_>>());
-        let work = of_stage.into_iter().map(|(key, _, removal)| remove_one(ctx, applier, target, key, *removal, patience));
+        ctx.keeper.note(
+            deleting
+                .filter_map(|(key, _, _)| {
+                    let entry = ctx.keeper.read(|ledger| ledger.get(key).cloned())?;
+                    Some(Change::Put(key.clone(), Entry { state: EntryState::Deleting, ..entry }))
+                })
+                .collect::<Vec<_>>(),
+        );
+        let work =
+            of_stage.into_iter().map(|(key, _, removal)| remove_one(ctx, applier, target, key, *removal, patience));
         let work: Vec<_> = work.collect();
         let mut results = stream::iter(work).buffer_unordered(STEPS_IN_FLIGHT);
         let mut troubles = Vec::new();
@@ -389,11 +443,12 @@ async fn remove_one(
     };
     let scope = ctx.scope(&applier.account, target, key);
     ctx.hub.watch(&scope, &kind).await?;
-    if removal == Removal::Settle && ctx.hub.get(key).is_none_or(|live| live.runtime.as_deref() != Some(&*ctx.runtime)) {
+    if removal == Removal::Settle && ctx.hub.get(key).is_none_or(|live| live.runtime.as_deref() != Some(&*ctx.runtime))
+    {
         forget();
         return Ok(false);
     }
-    let uid = entry.uid.clone().or_else(|| ctx.hub.get(key).map(|live| live.uid));
+    let uid = ctx.hub.get(key).map(|live| live.uid).or(entry.uid);
     ctx.cluster.breaker().pass(&ctx.clock).await;
     let gone = {
         let _slot = ctx.budget.slot().await.ok_or_else(stopped)?;
@@ -445,8 +500,12 @@ fn list(words: &[String]) -> String {
 }
 
 /// Takes a whole component away.
-pub(super) async fn dissolve(ctx: &Context, component: &str, named: Option<&str>) -> Result<Report, Trouble> {
-    let mut report = Report::default();
+pub(super) async fn dissolve(
+    ctx: &Context,
+    component: &str,
+    named: Option<&str>,
+    report: &mut Report,
+) -> Result<(), Trouble> {
     for target in [ComponentTarget::Runtime, ComponentTarget::ControlPlane] {
         let entries = ctx.keeper.entries_of(component);
         let entries: Vec<_> = entries.into_iter().filter(|(_, entry)| entry.target == target).collect();
@@ -455,13 +514,13 @@ pub(super) async fn dissolve(ctx: &Context, component: &str, named: Option<&str>
         }
         let account = ctx.account_of(target, named.map(Arc::from).as_ref());
         watch_entries(ctx, &account, &entries).await?;
-        let plan = crate::plan::removal(entries, ctx, &ctx.rules(), &|key| ctx.owners.contains_key(key));
+        let plan = crate::plan::removal(entries, ctx, &ctx.rules(), &|key| ctx.wanted.has(key));
         let applier = ctx.applier(account);
         report.changes += remove(ctx, &applier, target, plan.removals, ctx.spec.timeout.into()).await?;
     }
     // That nothing is left is written down before anyone is told.
     ctx.keeper.flush().await?;
-    Ok(report)
+    Ok(())
 }
 
 /// Watches the kinds of these entries, so that what is there is known. A kind that is not served has no objects.

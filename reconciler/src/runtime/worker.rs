@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use kube::Api;
 use kube::api::ListParams;
+use kube::{Api, Client};
 use reeve_crds::runtime::{Applier, RuntimeStatus};
-use reeve_crds::runtime_component::{RuntimeComponent, RuntimeComponentSpec};
+use reeve_crds::runtime_component::{RuntimeComponent, RuntimeComponentSpec, RuntimeComponentStatus};
 use reeve_crds::{Open, Runtime, State, annotation};
 use reeve_renderer::object::ObjectKey;
 use tokio::sync::{Semaphore, watch};
@@ -18,11 +18,11 @@ use super::contest::Contests;
 use super::record::{Phase, Record};
 use super::reporter::Outlet;
 use super::work::Report;
-use super::{Budget, Context, ControlPlaneRules, Trouble};
+use super::{Budget, Context, ControlPlaneRules, Trouble, Wanted};
 use crate::clock::{Clock, after};
 use crate::cluster::Cluster;
 use crate::desired::Desired;
-use crate::ledger::{Keeper, Pages};
+use crate::ledger::{Keeper, Ledger, Pages};
 use crate::live::{Dirty, Hub};
 use crate::metrics::Metrics;
 use crate::news::{News, Telling};
@@ -68,6 +68,8 @@ pub struct Message {
     pub desired: Option<Assignment>,
     /// The components as people changed them.
     pub components: BTreeMap<Arc<str>, Wish>,
+    /// The uids of components' objects that went.
+    pub lost: BTreeMap<Arc<str>, String>,
     /// Whether the source is suspended, and with it everything that comes from it.
     pub source_suspended: bool,
 }
@@ -160,7 +162,8 @@ struct TaskEnd {
     component: Arc<str>,
     task: Task,
     number: u64,
-    result: Result<Report, Trouble>,
+    report: Report,
+    result: Result<(), Trouble>,
 }
 
 /// A change of the whole runtime that is under way.
@@ -176,6 +179,9 @@ struct Worker {
     outlet: Outlet,
     rollup: Rollup,
     object: Arc<Runtime>,
+    /// What Git wants, as it was told.
+    assigned: Option<Assignment>,
+    /// What is worked towards: what Git wants, or nothing while the Runtime goes.
     desired: Option<Assignment>,
     records: BTreeMap<Arc<str>, Record>,
     /// Components that others build on, by what they provide.
@@ -183,8 +189,13 @@ struct Worker {
     specs: BTreeMap<Arc<str>, RuntimeComponentSpec>,
     tasks: JoinSet<TaskEnd>,
     running: HashMap<Arc<str>, AbortHandle>,
+    /// Listings of everything, which may take their time.
+    checks: JoinSet<()>,
     dirty: Dirty,
     suspended: bool,
+    source_suspended: bool,
+    /// Whether the objects of a Runtime that is being deleted are being seen to.
+    dissolving: bool,
     status: RuntimeStatus,
     rollout: Option<Rollout>,
     /// Components of whose repeated failure people were told.
@@ -202,16 +213,11 @@ impl Worker {
         let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
         let keeper = Keeper::load(&own, namespace, name.clone()).await?;
         let outlet = Outlet::new(own.clone(), object, setup.clock.clone());
-        let components: Api<RuntimeComponent> = Api::namespaced(own, namespace);
-        let listed = components.list(&ListParams::default().fields(&format!("spec.runtime={name}"))).await;
-        let listed = listed.map_err(|error| {
-            let refusal = Refusal::of(&error);
-            Trouble::passing(refusal.reason.as_str(), format!("cannot list the components of {name}: {}", refusal.message))
-        })?;
+        let listed = components(own, namespace, &name).await?;
         let now = setup.clock.now();
         let mut records = BTreeMap::new();
         let mut specs = BTreeMap::new();
-        for component in listed.items {
+        for component in listed {
             let name: Arc<str> = component.spec.component.as_str().into();
             outlet.found(&name, &component);
             let mut record = Record::new(name.clone(), component.status.clone().unwrap_or_default(), now);
@@ -219,23 +225,10 @@ impl Worker {
             records.insert(name.clone(), record);
             specs.insert(name, component.spec);
         }
-        for name in keeper.read(|ledger| ledger.components()) {
-            records.entry(name.clone()).or_insert_with(|| Record::new(name, Default::default(), now));
+        for name in keeper.read(Ledger::components) {
+            records.entry(name.clone()).or_insert_with(|| Record::new(name, RuntimeComponentStatus::default(), now));
         }
-        let spec = Arc::new(object.spec.clone());
-        let ctx = Arc::new(Context {
-            runtime: name.clone(),
-            budget: Budget { own: Arc::new(Semaphore::new(slots(&spec))), all: setup.writes.clone() },
-            cluster: setup.cluster.clone(),
-            hub: setup.hub.clone(),
-            keeper,
-            clock: setup.clock.clone(),
-            control_plane: setup.control_plane.clone(),
-            contests: Contests::default(),
-            metrics: setup.metrics.clone(),
-            owners: Arc::default(),
-            spec,
-        });
+        let ctx = Arc::new(context(&setup, name.clone(), keeper, object));
         Ok(Self {
             dirty: setup.hub.subscribe(name),
             next_full_check: after(now, object.spec.drift.full_check_interval.into()),
@@ -244,13 +237,17 @@ impl Worker {
             outlet,
             rollup,
             object: object.clone(),
+            assigned: None,
             desired: None,
             records,
             providers: HashMap::new(),
             specs,
             tasks: JoinSet::new(),
             running: HashMap::new(),
+            checks: JoinSet::new(),
             suspended: false,
+            source_suspended: false,
+            dissolving: false,
             rollout: None,
             failing: BTreeSet::new(),
             touched: BTreeSet::new(),
@@ -261,7 +258,8 @@ impl Worker {
 
     async fn run(mut self, mut messages: watch::Receiver<Message>) -> Result<End, Trouble> {
         let (keeper, outlet, clock) = (self.ctx.keeper.clone(), self.outlet.clone(), self.ctx.clock.clone());
-        let own = self.setup.cluster.own().map_err(|error| Trouble::passing("Unreachable", reeve_process::chain(&error)))?;
+        let own =
+            self.setup.cluster.own().map_err(|error| Trouble::passing("Unreachable", reeve_process::chain(&error)))?;
         let pages = Pages {
             api: Api::namespaced(own, self.object.metadata.namespace.as_deref().unwrap_or_default()),
             runtime: self.ctx.runtime.clone(),
@@ -294,7 +292,8 @@ impl Worker {
                         self.take(ended)?;
                     }
                 }
-                () = clock.sleep_until(next) => self.timers().await,
+                Some(_) = self.checks.join_next(), if !self.checks.is_empty() => self.look_at_all(),
+                () = clock.sleep_until(next) => self.timers(),
             }
             self.advance();
             self.report();
@@ -319,21 +318,54 @@ impl Worker {
         }
         let suspended = message.source_suspended || self.object.spec.suspend == Some(true);
         let was_suspended = std::mem::replace(&mut self.suspended, suspended);
+        self.source_suspended = message.source_suspended;
+        for (name, uid) in message.lost {
+            if self.outlet.lost(&name, &uid) && self.records.contains_key(&name) {
+                self.specs.remove(&name);
+                self.touched.insert(name);
+            }
+        }
         for (name, wish) in message.components {
             self.take_wish(&name, wish);
         }
-        if let Some(desired) = message.desired
-            && self.desired.as_ref().is_none_or(|before| !Arc::ptr_eq(before, &desired))
+        if self.object.metadata.deletion_timestamp.is_some() {
+            // What Git wants of a runtime that goes is nothing, whatever its file says.
+            self.dissolve();
+        } else if let Some(desired) = message.desired
+            && self.assigned.as_ref().is_none_or(|before| !Arc::ptr_eq(before, &desired))
         {
             self.assign(desired);
         }
         if suspended != was_suspended {
             let names: Vec<Arc<str>> = self.records.keys().cloned().collect();
-            names.iter().for_each(|name| self.begin(name));
+            for name in &names {
+                self.begin(name);
+            }
+        }
+        self.answer();
+    }
+
+    /// Looks at everything again if someone asks for it.
+    fn answer(&mut self) {
+        let request = self.object.metadata.annotations.as_ref().and_then(|all| all.get(annotation::RECONCILE)).cloned();
+        let done = self.handled.as_ref().or(self.status.last_handled_reconcile_at.as_ref());
+        if request.is_some() && request.as_ref() != done && self.desired.is_some() {
+            self.handled = request;
+            self.retry_all();
+        }
+    }
+
+    fn retry_all(&mut self) {
+        let names: Vec<Arc<str>> = self.records.keys().cloned().collect();
+        for name in &names {
+            self.retry(name);
         }
     }
 
     fn take_object(&mut self, object: &Arc<Runtime>) {
+        let mut before = self.object.spec.clone();
+        before.suspend = object.spec.suspend;
+        let policy_changed = before != object.spec;
         if self.object.spec != object.spec {
             let mut ctx = (*self.ctx).clone();
             ctx.spec = Arc::new(object.spec.clone());
@@ -342,24 +374,18 @@ impl Worker {
             }
             self.ctx = Arc::new(ctx);
         }
-        let request = object.metadata.annotations.as_ref().and_then(|all| all.get(annotation::RECONCILE)).cloned();
-        let deleting = object.metadata.deletion_timestamp.is_some();
-        let was_deleting = self.object.metadata.deletion_timestamp.is_some();
         self.object = object.clone();
-        if deleting && !was_deleting {
-            self.dissolve();
-        }
-        let done = self.handled.as_ref().or(self.status.last_handled_reconcile_at.as_ref());
-        if request.is_some() && request.as_ref() != done && self.desired.is_some() {
-            self.handled = request;
-            let names: Vec<Arc<str>> = self.records.keys().cloned().collect();
-            names.iter().for_each(|name| self.retry(name));
+        if policy_changed && self.desired.is_some() {
+            // What stood by the old policy, drift say, may have to be put right by the new one.
+            self.retry_all();
         }
     }
 
     fn take_wish(&mut self, name: &Arc<str>, wish: Wish) {
         let Some(record) = self.records.get_mut(name) else { return };
-        let asked = wish.request.is_some() && wish.request != record.status.last_handled_reconcile_at && wish.request != record.request;
+        let asked = wish.request.is_some()
+            && wish.request != record.status.last_handled_reconcile_at
+            && wish.request != record.request;
         if asked {
             record.request = wish.request;
         }
@@ -383,7 +409,13 @@ impl Worker {
         self.records.values().flat_map(of_record).chain([self.next_full_check]).min().unwrap_or(Timestamp::MAX)
     }
 
-    async fn timers(&mut self) {
+    fn look_at_all(&mut self) {
+        let keys: BTreeSet<ObjectKey> =
+            self.ctx.keeper.read(|ledger| ledger.iter().map(|(key, _)| key.clone()).collect());
+        self.look_at(&keys);
+    }
+
+    fn timers(&mut self) {
         let now = self.ctx.now();
         let due: Vec<Arc<str>> = self
             .records
@@ -401,12 +433,16 @@ impl Worker {
             }
             self.begin(name);
         }
-        self.touched.extend(self.records.values().filter(|record| matches!(record.phase, Phase::Settling { .. })).map(|record| record.name.clone()));
+        self.touched.extend(
+            self.records
+                .values()
+                .filter(|record| matches!(record.phase, Phase::Settling { .. }))
+                .map(|record| record.name.clone()),
+        );
         if now >= self.next_full_check {
             self.next_full_check = after(now, self.ctx.spec.drift.full_check_interval.into());
-            self.setup.hub.refresh(now).await;
-            let keys: BTreeSet<ObjectKey> = self.ctx.keeper.read(|ledger| ledger.iter().map(|(key, _)| key.clone()).collect());
-            self.look_at(&keys);
+            let hub = self.setup.hub.clone();
+            self.checks.spawn(async move { hub.refresh(now).await });
         }
     }
 
@@ -420,8 +456,40 @@ impl Worker {
     }
 
     fn news(&self, news: News) {
-        self.setup.telling.tell(self.object.spec.source_ref.as_ref().map(|source| source.name.as_str()), &self.object, news);
+        self.setup.telling.tell(
+            self.object.spec.source_ref.as_ref().map(|source| source.name.as_str()),
+            &self.object,
+            news,
+        );
     }
+}
+
+fn context(setup: &Setup, runtime: Arc<str>, keeper: Keeper, object: &Runtime) -> Context {
+    let spec = Arc::new(object.spec.clone());
+    Context {
+        runtime,
+        budget: Budget { own: Arc::new(Semaphore::new(slots(&spec))), all: setup.writes.clone() },
+        cluster: setup.cluster.clone(),
+        hub: setup.hub.clone(),
+        keeper,
+        clock: setup.clock.clone(),
+        control_plane: setup.control_plane.clone(),
+        contests: Contests::default(),
+        metrics: setup.metrics.clone(),
+        wanted: Wanted::default(),
+        spec,
+    }
+}
+
+/// The components of a runtime as the cluster has them.
+async fn components(own: Client, namespace: &str, name: &str) -> Result<Vec<RuntimeComponent>, Trouble> {
+    let api: Api<RuntimeComponent> = Api::namespaced(own, namespace);
+    let listed = api.list(&ListParams::default().fields(&format!("spec.runtime={name}"))).await;
+    listed.map(|list| list.items).map_err(|error| {
+        let refusal = Refusal::of(&error);
+        let message = format!("cannot list the components of {name}: {}", refusal.message);
+        Trouble::passing(refusal.reason.as_str(), message)
+    })
 }
 
 /// How many writes of a runtime may be under way.

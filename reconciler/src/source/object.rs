@@ -1,10 +1,12 @@
 //! The Runtime that a file of the repository stands for.
 
-use reeve_crds::{GROUP, VERSION};
+use reeve_crds::{GROUP, Runtime, VERSION};
 use reeve_renderer::resolve::Resolved;
+use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
-use crate::runtime::FINALIZER;
+use crate::payload;
+use crate::runtime::{FINALIZER, as_json};
 
 /// The object of a runtime as it is applied: everything but what belongs to people.
 pub(super) fn runtime(resolved: &Resolved, source: &str) -> Value {
@@ -20,8 +22,14 @@ pub(super) fn runtime(resolved: &Resolved, source: &str) -> Value {
         }
     };
     put("type", file.target.kind.as_deref().map(Value::from));
-    put("kubeConfigSecretRef", file.target.kube_config_secret.as_ref().map(|(name, key)| pair(name, "key", key.as_deref())));
-    put("serviceAccount", file.target.service_account.as_ref().map(|(name, ns)| pair(name, "namespace", ns.as_deref())));
+    put(
+        "kubeConfigSecretRef",
+        file.target.kube_config_secret.as_ref().map(|(name, key)| pair(name, "key", key.as_deref())),
+    );
+    put(
+        "serviceAccount",
+        file.target.service_account.as_ref().map(|(name, ns)| pair(name, "namespace", ns.as_deref())),
+    );
     put("namespace", Some(Value::from(&*resolved.namespace)));
     let namespaces = &file.target.namespaces;
     put("namespaces", (!namespaces.is_empty()).then(|| namespaces.iter().map(|name| &**name).collect()));
@@ -35,15 +43,18 @@ pub(super) fn runtime(resolved: &Resolved, source: &str) -> Value {
     spec.insert("channel".to_owned(), resolved.channel.as_deref().map_or(Value::Null, Value::from));
     spec.insert("wave".to_owned(), resolved.wave.as_deref().map_or(Value::Null, Value::from));
     spec.insert("capabilities".to_owned(), capabilities);
-    let labels: Map<String, Value> = file.labels.iter().map(|(key, value)| (key.to_string(), Value::from(&**value))).collect();
+    let labels: Map<String, Value> =
+        file.labels.iter().map(|(key, value)| (key.to_string(), Value::from(&**value))).collect();
     let mut object = json!({
         "apiVersion": format!("{GROUP}/{VERSION}"),
         "kind": "Runtime",
-        "metadata": { "name": &*file.name, "labels": labels, "finalizers": [FINALIZER] },
+        // An empty map would be written anew each time.
+        "metadata": { "name": &*file.name, "labels": (!labels.is_empty()).then_some(labels), "finalizers": [FINALIZER] },
         "spec": spec,
     });
     without_nulls(&mut object);
-    object
+    // Tells that a field left Git, which the fields that are there cannot.
+    payload::with_content(&object)
 }
 
 fn pair(name: &str, key: &str, value: Option<&str>) -> Value {
@@ -58,8 +69,14 @@ fn without_nulls(value: &mut Value) {
     }
 }
 
-/// Whether an object has everything that is wanted of it, so that applying it would change nothing.
-pub(super) fn has_all(live: &Value, wanted: &Value) -> bool {
+/// Whether a Runtime is as its file says, so that applying it would change nothing.
+pub(super) fn is_as(live: &Runtime, wanted: &Value) -> bool {
+    // Read as the kind, since the same duration can be written in many ways.
+    let Ok(typed) = Runtime::deserialize(wanted) else { return false };
+    has_all(&as_json(&live.metadata), &wanted["metadata"]) && has_all(&as_json(&live.spec), &as_json(&typed.spec))
+}
+
+fn has_all(live: &Value, wanted: &Value) -> bool {
     match (live, wanted) {
         (Value::Object(live), Value::Object(wanted)) => {
             wanted.iter().all(|(key, wanted)| live.get(key).is_some_and(|live| has_all(live, wanted)))

@@ -3,19 +3,19 @@
 use futures::{StreamExt as _, stream};
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::api::{DeleteParams, Patch, PatchParams};
-use kube::runtime::events::{Event, EventType, Recorder, Reporter};
 use kube::{Api, Resource as _};
 use reeve_crds::git_source::SourceDeletion;
 use reeve_crds::{GROUP, GitSource, Runtime, VERSION};
 use serde_json::{Value, json};
 
-use super::object::has_all;
+use super::Source;
+use super::object::is_as;
 use super::status::{self, Finding};
 use super::workshop::{Changed, Opened};
-use super::Source;
 use crate::FIELD_MANAGER;
+use crate::event::{self, Happening};
 use crate::refusal::Refusal;
-use crate::runtime::{as_json, cut, patch_status};
+use crate::runtime::{as_json, patch_status, unflipped};
 
 const WRITES_AT_ONCE: usize = 8;
 /// What keeps a source until its runtimes are seen to.
@@ -45,6 +45,21 @@ impl Source {
         Ok(())
     }
 
+    /// Makes Runtimes anew that somebody deleted although Git has them.
+    pub(super) async fn restore(&self) {
+        if self.object.spec.suspend || self.object.metadata.deletion_timestamp.is_some() {
+            return;
+        }
+        let missing = self.workshop.find(|name| self.with.runtimes.object(&self.namespace, name).is_none());
+        let Ok(api) = self.runtimes() else { return };
+        for changed in &missing {
+            match self.hand_to(&api, changed, false).await {
+                Ok(()) => tracing::info!(source = %self.name, runtime = %changed.0, "made anew, since Git has it"),
+                Err(finding) => tracing::warn!(source = %self.name, reason = finding.reason, "{}", finding.message),
+            }
+        }
+    }
+
     async fn hand_to(&self, api: &Api<Runtime>, changed: &Changed, suspended: bool) -> Result<(), Finding> {
         let (name, desired, object) = changed;
         self.put(api, name, object).await?;
@@ -57,7 +72,8 @@ impl Source {
 
     async fn put(&self, api: &Api<Runtime>, name: &str, object: &Value) -> Result<(), Finding> {
         let there = self.with.runtimes.object(&self.namespace, name);
-        if there.is_some_and(|there| has_all(&as_json(&*there), object)) {
+        self.refuse_if_other(name, there.as_deref()).await?;
+        if there.is_some_and(|there| is_as(&there, object)) {
             return Ok(());
         }
         let params = PatchParams::apply(FIELD_MANAGER).force();
@@ -66,6 +82,26 @@ impl Source {
             Err(error) => {
                 let refusal = Refusal::of(&error);
                 let message = format!("cannot write Runtime {name}: {}", refusal.message);
+                Err(Finding::new(refusal.reason.as_str(), message, refusal.transient))
+            }
+        }
+    }
+
+    /// A runtime follows one source. One whose source is gone may be taken up by another.
+    async fn refuse_if_other(&self, name: &str, there: Option<&Runtime>) -> Result<(), Finding> {
+        let other = there.and_then(|there| there.spec.source_ref.as_ref()).filter(|source| *source.name != *self.name);
+        let (Some(other), Ok(own)) = (other, self.with.setup.cluster.own()) else { return Ok(()) };
+        let api: Api<GitSource> = Api::namespaced(own, &self.namespace);
+        match api.get_opt(&other.name).await {
+            Ok(None) => Ok(()),
+            Ok(Some(_)) => {
+                let message =
+                    format!("Runtime {name} comes from GitSource {}: rename it in one of the two", other.name);
+                Err(Finding::new("Conflict", message, false))
+            }
+            Err(error) => {
+                let refusal = Refusal::of(&error);
+                let message = format!("cannot read GitSource {}: {}", other.name, refusal.message);
                 Err(Finding::new(refusal.reason.as_str(), message, refusal.transient))
             }
         }
@@ -91,7 +127,7 @@ impl Source {
             self.event(warning, &reason, message).await;
         }
         let status = status::source(&self.report, &self.object, &self.rollup.all(), self.with.setup.clock.now());
-        let status = as_json(&status);
+        let status = unflipped(&self.written, as_json(&status));
         let Ok(own) = self.with.setup.cluster.own() else { return };
         let api: Api<GitSource> = Api::namespaced(own, &self.namespace);
         match patch_status(&api, &self.name, &self.written, &status).await {
@@ -102,14 +138,7 @@ impl Source {
 
     pub(super) async fn event(&self, warning: bool, reason: &str, message: String) {
         let Ok(own) = self.with.setup.cluster.own() else { return };
-        let recorder = Recorder::new(own, Reporter { controller: FIELD_MANAGER.to_owned(), instance: None });
-        let event = Event {
-            type_: if warning { EventType::Warning } else { EventType::Normal },
-            reason: reason.to_owned(),
-            note: Some(cut(&message, 1000)),
-            action: "Reconcile".to_owned(),
-            secondary: None,
-        };
+        let at = self.with.setup.clock.now();
         let reference = ObjectReference {
             api_version: Some(format!("{GROUP}/{VERSION}")),
             kind: Some(GitSource::kind(&()).into_owned()),
@@ -118,8 +147,7 @@ impl Source {
             uid: self.object.metadata.uid.clone(),
             ..ObjectReference::default()
         };
-        // An event that nobody hears is no reason to try again.
-        let _ = recorder.publish(&event, &reference).await;
+        event::publish(own, reference, &Happening { warning, reason: reason.to_owned(), note: message, at }).await;
     }
 
     /// Makes sure that the source is not gone before its runtimes are seen to.

@@ -120,7 +120,10 @@ pub(super) fn source(
     runtimes: &BTreeMap<Arc<str>, Standing>,
     now: Timestamp,
 ) -> GitSourceStatus {
-    let worst = runtimes.iter().filter(|(_, standing)| standing.state != State::Ready).max_by_key(|(_, standing)| weight(standing.state));
+    let worst = runtimes
+        .iter()
+        .filter(|(_, standing)| standing.state != State::Ready)
+        .max_by_key(|(_, standing)| weight(standing.state));
     let (state, why, message) = summary(report, object, worst);
     let mut conditions = report.conditions.clone();
     let mut set = |kind, holds, reason: &str, message: &str| {
@@ -133,7 +136,9 @@ pub(super) fn source(
     }
     match &report.rejected {
         Some(rejected) => set(kind::VALIDATED, false, &rejected.reason, &rejected.message),
-        None if report.revision.is_some() => set(kind::VALIDATED, true, reason::SUCCEEDED, "the whole repository is valid"),
+        None if report.revision.is_some() => {
+            set(kind::VALIDATED, true, reason::SUCCEEDED, "the whole repository is valid");
+        }
         None => {}
     }
     if object.spec.verify.is_some() {
@@ -167,15 +172,23 @@ fn summary(report: &Report, object: &GitSource, worst: Worst<'_>) -> (State, Str
         return (state, finding.reason.to_owned(), finding.message.clone());
     }
     if let Some(rejected) = &report.rejected {
-        return (State::Warning, rejected.reason.clone(), format!("{} is refused: {}", rejected.revision, rejected.message));
+        return (
+            State::Warning,
+            rejected.reason.clone(),
+            format!("{} is refused: {}", rejected.revision, rejected.message),
+        );
     }
     if report.revision.is_none() {
         return (State::Processing, reason::PROGRESSING.to_owned(), "nothing was fetched yet".to_owned());
     }
     match worst {
         None => (State::Ready, reason::SUCCEEDED.to_owned(), "all runtimes are ready".to_owned()),
-        Some((_, Standing { state: State::Suspended, .. })) => (State::Ready, reason::SUCCEEDED.to_owned(), "all runtimes are ready or suspended".to_owned()),
-        Some((name, standing)) => (standing.state, "RuntimeNotReady".to_owned(), format!("{name}: {}", standing.message)),
+        Some((_, Standing { state: State::Suspended, .. })) => {
+            (State::Ready, reason::SUCCEEDED.to_owned(), "all runtimes are ready or suspended".to_owned())
+        }
+        Some((name, standing)) => {
+            (standing.state, "RuntimeNotReady".to_owned(), format!("{name}: {}", standing.message))
+        }
     }
 }
 

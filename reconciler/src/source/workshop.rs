@@ -30,7 +30,7 @@ pub(super) struct Workshop {
 #[derive(Debug, Default)]
 struct InForce {
     fleet: Option<Arc<Fleet>>,
-    desired: BTreeMap<Arc<str>, Arc<Desired>>,
+    runtimes: BTreeMap<Arc<str>, Changed>,
 }
 
 /// A runtime, what it should be, and its object.
@@ -96,7 +96,7 @@ impl Workshop {
         }
         let (old, kept) = {
             let in_force = self.lock();
-            (in_force.fleet.clone(), in_force.desired.clone())
+            (in_force.fleet.clone(), in_force.runtimes.clone())
         };
         let concerned: Vec<Arc<str>> = match &old {
             Some(old) => affected(old, &fleet)
@@ -112,7 +112,8 @@ impl Workshop {
             let Some(resolved) = resolve::resolve(&fleet, &name) else { continue };
             let made = resolved.and_then(|resolved| {
                 let bundle = renderer.runtime(&resolved)?;
-                let desired = Desired::new(&bundle, revision.clone(), kept.get(&name).map(|desired| &**desired))?;
+                let desired =
+                    Desired::new(&bundle, revision.clone(), kept.get(&name).map(|(_, desired, _)| &**desired))?;
                 Ok((desired, object::runtime(&resolved, source), bundle.warnings))
             });
             match made {
@@ -136,8 +137,13 @@ impl Workshop {
     pub(super) fn accept(&self, opened: &Opened) {
         let mut in_force = self.lock();
         in_force.fleet = Some(opened.fleet.clone());
-        in_force.desired.retain(|name, _| opened.runtimes.contains(name));
-        in_force.desired.extend(opened.changed.iter().map(|(name, desired, _)| (name.clone(), desired.clone())));
+        in_force.runtimes.retain(|name, _| opened.runtimes.contains(name));
+        in_force.runtimes.extend(opened.changed.iter().map(|changed| (changed.0.clone(), changed.clone())));
+    }
+
+    /// What is in force for the runtimes that `is_missing` says yes to.
+    pub(super) fn find(&self, is_missing: impl Fn(&str) -> bool) -> Vec<Changed> {
+        self.lock().runtimes.values().filter(|(name, ..)| is_missing(name)).cloned().collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, InForce> {

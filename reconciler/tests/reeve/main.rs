@@ -4,6 +4,8 @@
 #![cfg(test)]
 
 mod cli;
-mod git;
+mod engine;
 mod fields;
+mod git;
+mod pages;
 mod people;

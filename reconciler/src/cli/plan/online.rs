@@ -14,10 +14,10 @@ use reeve_renderer::fleet::Loader;
 
 use super::{Outcome, Wanted, load, wanted};
 use crate::cli::args::plan::PlanArgs;
+use crate::cli::bundles;
 use crate::cli::cluster::{ClusterError, configure, refused};
 use crate::cli::failure::Failure;
 use crate::cli::source::{Source, select_runtimes};
-use crate::cli::bundles;
 
 pub(super) fn plan(source: &Source, args: &PlanArgs) -> Result<Outcome, Failure> {
     let fleet = match load(source, &Loader::new())? {

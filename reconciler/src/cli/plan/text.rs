@@ -40,7 +40,10 @@ pub(super) fn write(groups: &[Group], style: Style, out: &mut dyn Write) -> io::
     }
     let refused = if tally.refused > 0 { format!(", {} refused", tally.refused) } else { String::new() };
     let Tally { create, update, repair, delete, kept, .. } = tally;
-    writeln!(out, "{create} to create, {update} to change, {repair} to repair, {delete} to delete{refused}; {kept} stay as they are")
+    writeln!(
+        out,
+        "{create} to create, {update} to change, {repair} to repair, {delete} to delete{refused}; {kept} stay as they are"
+    )
 }
 
 fn component(
@@ -75,7 +78,10 @@ fn component(
             Removal::Forget => continue,
         };
         *count += runtimes;
-        shown.push(format!("    {}{note}", style.paint(Paint::Removed, &format!("{sign} {}", harmless(&key.to_string())))));
+        shown.push(format!(
+            "    {}{note}",
+            style.paint(Paint::Removed, &format!("{sign} {}", harmless(&key.to_string())))
+        ));
     }
     for (key, owner) in &plan.claimed {
         tally.refused += runtimes;

@@ -3,23 +3,31 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use reeve_crds::RuntimeComponentStatus;
 use reeve_crds::outcome::Outcome;
 use reeve_renderer::object::ObjectKey;
 
 use super::{Assignment, Task, TaskEnd, Worker};
 use crate::clock::after;
 use crate::desired::{Desired, DesiredComponent, Stage};
-use crate::runtime::{Context, Trouble};
+use crate::plan::{Action, Step};
+use crate::runtime::Trouble;
 use crate::runtime::record::{Phase, Record, examine};
 use crate::runtime::status;
-use crate::runtime::work::{self, Drifted, Report, Work};
+use crate::runtime::work::{self, Drifted, Occasion, Report, Work};
 
 impl Worker {
     /// Git wants something else.
     pub(super) fn assign(&mut self, desired: Assignment) {
+        self.assigned = Some(desired.clone());
+        self.work_towards(desired);
+    }
+
+    /// Starts whatever differs from what was worked towards before.
+    pub(super) fn work_towards(&mut self, desired: Assignment) {
         let now = self.ctx.now();
         self.providers = providers(&desired);
-        self.ctx = Arc::new(Context { owners: Arc::new(desired.owners()), ..(*self.ctx).clone() });
+        self.ctx.wanted.set(&desired);
         let good = self.status.last_good.as_ref().is_some_and(|good| good.digest == *desired.digest);
         if !good {
             self.rollout = Some(super::Rollout { began: now, changes: 0 });
@@ -29,8 +37,9 @@ impl Worker {
             let record = self
                 .records
                 .entry(component.name.clone())
-                .or_insert_with(|| Record::new(component.name.clone(), Default::default(), now));
+                .or_insert_with(|| Record::new(component.name.clone(), RuntimeComponentStatus::default(), now));
             let same = record.desired.as_ref().is_some_and(|before| is_same(before, component));
+            record.verifying = record.desired.is_none() && record.was_ready(component);
             record.desired = Some(component.clone());
             if same && !matches!(record.phase, Phase::Failed { .. }) {
                 continue;
@@ -87,6 +96,7 @@ impl Worker {
         let Some(record) = self.records.get_mut(name) else { return };
         record.task += 1;
         if suspended || record.suspended {
+            record.verifying = false;
             record.phase = Phase::Suspended;
             return;
         }
@@ -108,12 +118,22 @@ impl Worker {
     /// Starts whatever may start now.
     pub(super) fn advance(&mut self) {
         let mut open: Vec<Arc<str>> = self.touched.iter().cloned().collect();
-        open.extend(self.records.values().filter(|record| matches!(record.phase, Phase::Waiting(_) | Phase::Removing)).map(|record| record.name.clone()));
+        open.extend(
+            self.records
+                .values()
+                .filter(|record| matches!(record.phase, Phase::Waiting(_) | Phase::Removing))
+                .map(|record| record.name.clone()),
+        );
         // Whatever becomes ready may let another begin.
         while let Some(name) = open.pop() {
             let became_ready = self.step(&name);
             if became_ready {
-                open.extend(self.records.values().filter(|record| matches!(record.phase, Phase::Waiting(_))).map(|record| record.name.clone()));
+                open.extend(
+                    self.records
+                        .values()
+                        .filter(|record| matches!(record.phase, Phase::Waiting(_)))
+                        .map(|record| record.name.clone()),
+                );
             }
         }
     }
@@ -125,9 +145,12 @@ impl Worker {
         match (&record.phase, &record.desired) {
             (Phase::Waiting(_), Some(desired)) => {
                 let missing = self.missing(desired);
+                let keeps_still =
+                    missing.iter().all(|name| self.records.get(name).is_some_and(|record| record.verifying));
                 let begins = missing.is_empty();
                 let changed = record.phase != Phase::Waiting(missing.clone());
                 if let Some(record) = self.records.get_mut(name) {
+                    record.verifying &= keeps_still;
                     record.phase = if begins { Phase::Applying } else { Phase::Waiting(missing) };
                 }
                 if begins {
@@ -200,7 +223,8 @@ impl Worker {
         }
         let Some(desired) = record.desired.clone() else { return };
         let good = record.status.last_good.as_ref();
-        if good.is_none_or(|good| good.digest != *desired.digest || good.version.as_deref() != Some(&*desired.version)) {
+        if good.is_none_or(|good| good.digest != *desired.digest || good.version.as_deref() != Some(&*desired.version))
+        {
             record.status.last_good = Some(status::rendered(&desired, &record.revision, now));
             let entry = status::history(record, Outcome::Succeeded, None, now);
             status::remember(&mut record.status.history, entry);
@@ -233,13 +257,13 @@ impl Worker {
     fn work(&self, name: &Arc<str>) -> Option<Work> {
         let record = self.records.get(name)?;
         let desired = record.desired.clone()?;
-        Some(Work {
-            ctx: self.ctx.clone(),
-            patience: self.timeout(&desired),
-            desired,
-            jobs: record.status.jobs.clone(),
-            first: record.status.last_good.is_none(),
-        })
+        let occasion = match &record.status.last_good {
+            None => Occasion::Install,
+            Some(good) if good.digest == *desired.digest => Occasion::Upkeep,
+            Some(_) => Occasion::Upgrade,
+        };
+        let (jobs, patience) = (record.status.jobs.clone(), self.timeout(&desired));
+        Some(Work { ctx: self.ctx.clone(), patience, desired, jobs, occasion })
     }
 
     fn start(&mut self, name: &Arc<str>, task: Task) {
@@ -249,18 +273,20 @@ impl Worker {
             let named = self.specs.get(name).and_then(|spec| spec.service_account_name.clone());
             let ctx = self.ctx.clone();
             self.tasks.spawn(async move {
-                let result = work::dissolve(&ctx, &component, named.as_deref()).await;
-                TaskEnd { component, task, number, result }
+                let mut report = Report::default();
+                let result = work::dissolve(&ctx, &component, named.as_deref(), &mut report).await;
+                TaskEnd { component, task, number, report, result }
             })
         } else {
             let Some(work) = self.work(name) else { return };
             self.tasks.spawn(async move {
+                let mut report = Report::default();
                 let result = match task {
-                    Task::Lay => work.lay().await,
-                    Task::Apply => work.apply().await,
-                    Task::Finish | Task::Remove => work.finish().await,
+                    Task::Lay => work.lay(&mut report).await,
+                    Task::Apply => work.apply(&mut report).await,
+                    Task::Finish | Task::Remove => work.finish(&mut report).await,
                 };
-                TaskEnd { component, task, number, result }
+                TaskEnd { component, task, number, report, result }
             })
         };
         self.running.insert(name.clone(), handle);
@@ -269,18 +295,13 @@ impl Worker {
     /// A task ended.
     pub(super) fn take(&mut self, ended: TaskEnd) -> Result<(), Trouble> {
         let name = ended.component;
-        let now = self.ctx.now();
-        let Some(record) = self.records.get_mut(&name).filter(|record| record.task == ended.number) else { return Ok(()) };
+        let Some(record) = self.records.get_mut(&name).filter(|record| record.task == ended.number) else {
+            return Ok(());
+        };
         self.running.remove(&name);
         self.touched.insert(name.clone());
-        let report = match ended.result {
-            Err(trouble) if trouble.fenced => return Err(trouble),
-            Err(trouble) => {
-                self.fail(&name, trouble);
-                return Ok(());
-            }
-            Ok(report) => report,
-        };
+        // What was done counts, also if what came next failed.
+        let report = ended.report;
         record.changes += report.changes;
         if let Some(rollout) = &mut self.rollout {
             rollout.changes += report.changes;
@@ -289,26 +310,27 @@ impl Worker {
             record.status.jobs.retain(|before| before.name != run.name || before.phase != run.phase);
             record.status.jobs.push(run.clone());
         }
+        match ended.result {
+            Err(trouble) if trouble.fenced => return Err(trouble),
+            Err(trouble) => {
+                self.fail(&name, &trouble);
+                return Ok(());
+            }
+            Ok(()) => {}
+        }
         match ended.task {
             Task::Lay => {
                 record.laid = true;
                 record.phase = Phase::Waiting(Vec::new());
             }
             Task::Apply => {
-                record.trouble = None;
-                record.again_at = report.again_at;
-                record.applied_at = Some(now);
-                if let Some(desired) = record.desired.clone() {
-                    let applied = record.status.applied.as_ref();
-                    if applied.is_none_or(|applied| applied.digest != *desired.digest || applied.version.as_deref() != Some(&*desired.version)) {
-                        record.status.applied = Some(status::rendered(&desired, &record.revision, now));
-                    }
-                    let timeout = desired.timeout.unwrap_or_else(|| self.ctx.spec.timeout.into());
-                    record.phase = Phase::Settling { deadline: after(now, timeout) };
-                }
-                self.take_drift(&name, report);
+                self.applied(&name, report);
+                self.look_if_stale(&name);
             }
-            Task::Finish => self.ready(&name),
+            Task::Finish => {
+                self.ready(&name);
+                self.look_if_stale(&name);
+            }
             Task::Remove => {
                 self.records.remove(&name);
                 self.specs.remove(&name);
@@ -319,10 +341,43 @@ impl Worker {
         Ok(())
     }
 
+    /// Everything is applied; now it has to become healthy.
+    fn applied(&mut self, name: &Arc<str>, report: Report) {
+        let now = self.ctx.now();
+        let Some(record) = self.records.get_mut(name) else { return };
+        record.verifying = false;
+        record.trouble = None;
+        record.again_at = report.again_at;
+        record.applied_at = Some(now);
+        if let Some(desired) = record.desired.clone() {
+            let before = record.status.applied.as_ref();
+            if before.is_none_or(|before| {
+                before.digest != *desired.digest || before.version.as_deref() != Some(&*desired.version)
+            }) {
+                record.status.applied = Some(status::rendered(&desired, &record.revision, now));
+            }
+            let timeout = desired.timeout.unwrap_or_else(|| self.ctx.spec.timeout.into());
+            record.phase = Phase::Settling { deadline: after(now, timeout) };
+        }
+        self.take_drift(name, report);
+    }
+
+    /// What changed while a task was under way may have been looked at before.
+    fn look_if_stale(&mut self, name: &Arc<str>) {
+        if self.records.get_mut(name).is_some_and(|record| std::mem::take(&mut record.stale)) {
+            self.look(name);
+        }
+    }
+
     fn take_drift(&mut self, name: &Arc<str>, report: Report) {
         let Some(record) = self.records.get_mut(name) else { return };
         let told = std::mem::take(&mut record.drift);
-        record.drift = told.iter().filter(|(_, drifted)| drifted.repaired).map(|(key, drifted)| (key.clone(), drifted.clone())).take(9).collect();
+        record.drift = told
+            .iter()
+            .filter(|(_, drifted)| drifted.repaired)
+            .map(|(key, drifted)| (key.clone(), drifted.clone()))
+            .take(9)
+            .collect();
         let mut news = Vec::new();
         for drifted in report.drifted {
             let known = told.get(&drifted.key).is_some_and(|before| !before.repaired && before.owned == drifted.owned);
@@ -331,7 +386,9 @@ impl Worker {
             }
             record.drift.insert(drifted.key.clone(), drifted);
         }
-        news.iter().for_each(|drifted| self.tell_drift(name, drifted));
+        for drifted in &news {
+            self.tell_drift(name, drifted);
+        }
     }
 
     /// Objects changed: health is looked at again, and whether someone changed what we own.
@@ -339,41 +396,41 @@ impl Worker {
         let names: BTreeSet<Arc<str>> = self.ctx.keeper.read(|ledger| {
             keys.iter().filter_map(|key| ledger.get(key)).map(|entry| entry.component.clone()).collect()
         });
-        for name in names {
-            let Some(record) = self.records.get(&name) else { continue };
-            self.touched.insert(name.clone());
-            if !matches!(record.phase, Phase::Ready | Phase::Settling { .. }) {
-                continue;
-            }
-            let Some(desired) = record.desired.clone() else { continue };
-            let plan = self.ctx.plan(&desired);
-            let told = |key: &ObjectKey, record: &Record| {
-                let owned = self.ctx.hub.get(key).and_then(|live| live.owned);
-                record.drift.get(key).is_some_and(|drifted| !drifted.repaired && drifted.owned == owned)
-            };
-            let acts = |step: &crate::plan::Step| step.action.writes() || step.action == crate::plan::Action::Report;
-            let needs_work = plan.steps.iter().any(|step| acts(step) && !told(&step.key, record));
-            let healed: Vec<ObjectKey> = record
-                .drift
-                .iter()
-                .filter(|(key, drifted)| !drifted.repaired && !plan.steps.iter().any(|step| step.key == **key && acts(step)))
-                .map(|(key, _)| key.clone())
-                .collect();
-            if let Some(record) = self.records.get_mut(&name) {
-                healed.iter().for_each(|key| drop(record.drift.remove(key)));
-            }
-            if needs_work {
-                self.begin(&name);
-            }
+        for name in &names {
+            self.look(name);
         }
     }
 
-    fn fail(&mut self, name: &Arc<str>, trouble: Trouble) {
+    /// Whether someone changed what we own of a component.
+    fn look(&mut self, name: &Arc<str>) {
+        let Some(record) = self.records.get_mut(name) else { return };
+        self.touched.insert(name.clone());
+        record.stale = record.is_busy();
+        if !matches!(record.phase, Phase::Ready | Phase::Settling { .. }) {
+            return;
+        }
+        let Some(desired) = record.desired.clone() else { return };
+        let plan = self.ctx.plan(&desired);
+        let acts = |step: &&Step| step.action.writes() || step.action == Action::Report;
+        let acting: HashMap<&ObjectKey, &Step> = plan.steps.iter().filter(acts).map(|step| (&step.key, step)).collect();
+        let told = |key: &ObjectKey| {
+            let owned = self.ctx.hub.get(key).and_then(|live| live.owned);
+            record.drift.get(key).is_some_and(|drifted| !drifted.repaired && drifted.owned == owned)
+        };
+        let needs_work = acting.keys().any(|key| !told(key));
+        record.drift.retain(|key, drifted| drifted.repaired || acting.contains_key(key));
+        if needs_work {
+            self.begin(name);
+        }
+    }
+
+    fn fail(&mut self, name: &Arc<str>, trouble: &Trouble) {
         let now = self.ctx.now();
         let most = self.ctx.spec.max_backoff.into();
         let Some(record) = self.records.get_mut(name) else { return };
-        let retry_at = record.next_try(&trouble, now, most);
+        let retry_at = record.next_try(trouble, now, most);
         record.attempts += 1;
+        record.verifying = false;
         record.phase = Phase::Failed { retry_at };
         let before = record.trouble.as_ref().map(|(before, _)| (before.reason, before.message.clone()));
         let since = record.trouble.as_ref().map_or(now, |(_, since)| *since);
@@ -384,7 +441,7 @@ impl Worker {
             status::remember(&mut record.status.history, entry);
         }
         let attempts = record.attempts;
-        self.tell_trouble(name, &trouble, attempts, is_news);
+        self.tell_trouble(name, trouble, attempts, is_news);
     }
 }
 

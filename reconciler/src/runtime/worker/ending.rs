@@ -22,6 +22,9 @@ const LAST_WRITES: Duration = Duration::from_secs(10);
 impl Worker {
     /// The Runtime is being deleted: its objects go first, if its policy says so.
     pub(super) fn dissolve(&mut self) {
+        if std::mem::replace(&mut self.dissolving, true) {
+            return;
+        }
         match self.ctx.spec.deletion_policy {
             DeletionPolicy::Orphan => {
                 self.tasks.abort_all();
@@ -30,14 +33,14 @@ impl Worker {
             }
             DeletionPolicy::Delete => {
                 let nothing = Desired { revision: Revision::default(), digest: "".into(), components: Vec::new() };
-                self.assign(Arc::new(nothing));
+                self.work_towards(Arc::new(nothing));
             }
         }
     }
 
     /// Whether nothing is left of a Runtime that is being deleted.
     pub(super) fn is_gone(&self) -> bool {
-        self.object.metadata.deletion_timestamp.is_some() && self.records.is_empty()
+        self.dissolving && self.records.is_empty()
     }
 
     /// Lets the Runtime go. Its components and its inventory go with it, since it owns them.
@@ -49,14 +52,18 @@ impl Worker {
         let patch = json!({
             "metadata": { "finalizers": left, "resourceVersion": self.object.metadata.resource_version },
         });
-        let own = self.setup.cluster.own().map_err(|error| Trouble::passing("Unreachable", reeve_process::chain(&error)))?;
+        let own =
+            self.setup.cluster.own().map_err(|error| Trouble::passing("Unreachable", reeve_process::chain(&error)))?;
         let api: Api<Runtime> = Api::namespaced(own, self.object.metadata.namespace.as_deref().unwrap_or_default());
         match api.patch(&self.ctx.runtime, &PatchParams::default(), &Patch::Merge(&patch)).await {
             Ok(_) => Ok(()),
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
             Err(error) => {
                 let refusal = Refusal::of(&error);
-                Err(Trouble::passing(refusal.reason.as_str(), format!("cannot let the runtime go: {}", refusal.message)))
+                Err(Trouble::passing(
+                    refusal.reason.as_str(),
+                    format!("cannot let the runtime go: {}", refusal.message),
+                ))
             }
         }
     }

@@ -21,6 +21,11 @@ const REPEATED: u32 = 3;
 impl Worker {
     /// Writes what changed.
     pub(super) fn report(&mut self) {
+        let shown = self.status.state;
+        if self.desired.is_none() && shown.is_some() && self.suspended == (shown == Some(State::Suspended)) {
+            // Until Git has spoken, what was said last stands.
+            return;
+        }
         let touched = std::mem::take(&mut self.touched);
         if touched.is_empty() && self.desired.is_some() && self.status.state.is_some() && !self.status_is_stale() {
             return;
@@ -29,10 +34,21 @@ impl Worker {
         let mut turns = Vec::new();
         for name in touched {
             let Some(record) = self.records.get_mut(&name) else { continue };
-            let Some(desired) = record.desired.clone() else { continue };
+            if record.verifying {
+                continue;
+            }
+            let before = self.specs.get(&name);
+            let spec = match &record.desired {
+                Some(desired) => {
+                    keep_revision(status::component_spec(&self.ctx.runtime, desired, &record.revision), before)
+                }
+                // On its way out it is what it was.
+                None => match before {
+                    Some(before) => before.clone(),
+                    None => continue,
+                },
+            };
             let status = status::component(record, now);
-            let spec = status::component_spec(&self.ctx.runtime, &desired, &record.revision);
-            let spec = keep_revision(spec, self.specs.get(&name));
             if status == record.status && self.specs.get(&name) == Some(&spec) {
                 continue;
             }
@@ -45,7 +61,12 @@ impl Worker {
                 let failure = status.failure.clone().filter(|_| late);
                 turns.push((name, failure, status.state == Some(State::Ready)));
             }
-            self.outlet.component(spec, status, if turned && settled { Haste::Now } else { Haste::Soon });
+            let haste = match (turned, settled) {
+                (true, true) => Haste::Now,
+                (false, true) => Haste::Soon,
+                (_, false) => Haste::Later,
+            };
+            self.outlet.component(spec, status, haste);
         }
         for (name, failure, well) in turns {
             if let Some(failure) = failure {
@@ -58,17 +79,25 @@ impl Worker {
     }
 
     fn status_is_stale(&self) -> bool {
-        self.status.observed_generation != self.object.metadata.generation || self.handled.is_some() && self.handled != self.status.last_handled_reconcile_at
+        self.status.observed_generation != self.object.metadata.generation
+            || self.handled.is_some() && self.handled != self.status.last_handled_reconcile_at
     }
 
     fn report_runtime(&mut self) {
+        if self.records.values().any(|record| record.verifying) {
+            return;
+        }
         let now = self.ctx.now();
         let busy = self.records.values().any(Record::is_busy);
         let facts = RuntimeFacts {
             before: &self.status,
             generation: self.object.metadata.generation,
             desired: self.desired.as_deref(),
-            suspended: self.suspended,
+            suspended: self.suspended.then_some(if self.source_suspended {
+                "its source is suspended or gone"
+            } else {
+                "spec.suspend is set"
+            }),
             deleting: self.object.metadata.deletion_timestamp.is_some(),
             trouble: None,
             objects: self.ctx.keeper.read(|ledger| ledger.iter().count()),
@@ -85,7 +114,8 @@ impl Worker {
         self.records.values().for_each(|record| *components.entry(record.state(now)).or_default() += 1);
         let message = message.map(|ready| ready.message.clone()).unwrap_or_default();
         self.rollup.set(&self.ctx.runtime, Standing { state, message, components });
-        if status == self.status {
+        // That another process looks after it is no news by itself.
+        if (reeve_crds::RuntimeStatus { applier: self.status.applier.clone(), ..status.clone() }) == self.status {
             return;
         }
         let turned = status.state != self.status.state;
@@ -120,7 +150,7 @@ impl Worker {
             reeve_crds::Duration::from(millis)
         );
         info!(runtime = %self.ctx.runtime, revision = %desired.revision.shown, changes = rollout.changes, milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX), "applied");
-        self.outlet.event(None, false, "Applied", note.clone());
+        self.outlet.event(None, false, "Applied", &note);
         self.ctx.metrics.rolled_out(took);
         self.news(News::Applied { revision: desired.revision.shown.to_string(), message: note });
     }
@@ -129,7 +159,7 @@ impl Worker {
     pub(super) fn tell_trouble(&mut self, name: &Arc<str>, trouble: &Trouble, attempts: u32, is_news: bool) {
         if is_news {
             warn!(runtime = %self.ctx.runtime, component = %name, reason = trouble.reason, "{}", trouble.message);
-            self.outlet.event(Some(name), true, trouble.reason, trouble.message.clone());
+            self.outlet.event(Some(name), true, trouble.reason, &trouble.message);
         }
         if attempts == REPEATED {
             self.tell_people(name, trouble.reason, &trouble.message);
@@ -139,7 +169,7 @@ impl Worker {
     /// Health did not come in time.
     fn tell_late(&mut self, name: &Arc<str>, failure: &Failure) {
         warn!(runtime = %self.ctx.runtime, component = %name, reason = failure.reason, "{}", failure.message);
-        self.outlet.event(Some(name), true, &failure.reason, failure.message.clone());
+        self.outlet.event(Some(name), true, &failure.reason, &failure.message);
         self.tell_people(name, &failure.reason, &failure.message);
     }
 
@@ -148,7 +178,7 @@ impl Worker {
         let last_good = self.status.last_good.as_ref().map_or("nothing yet", |good| &good.revision);
         let message = format!("{name}: {message} (last good: {last_good})");
         self.failing.insert(name.clone());
-        self.outlet.event(None, true, "Failed", message.clone());
+        self.outlet.event(None, true, "Failed", &message);
         self.news(News::Failed { reason: reason.to_owned(), message });
     }
 
@@ -160,7 +190,7 @@ impl Worker {
             (false, _) => "reported",
         });
         info!(runtime = %self.ctx.runtime, component = %name, object = %drifted.key, "drift: {sentence}");
-        self.outlet.event(Some(name), true, "Drifted", sentence.clone());
+        self.outlet.event(Some(name), true, "Drifted", &sentence);
         self.news(News::Drifted { message: sentence });
     }
 }

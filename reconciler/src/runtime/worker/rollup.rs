@@ -37,10 +37,18 @@ impl From<Arc<RollupInner>> for Rollup {
 impl Rollup {
     /// A runtime is doing so.
     pub fn set(&self, runtime: &Arc<str>, standing: Standing) {
-        let before = self.lock().insert(runtime.clone(), standing.clone());
-        if before.as_ref() != Some(&standing) {
+        let mut standings = self.lock();
+        if standings.get(runtime) != Some(&standing) {
+            standings.insert(runtime.clone(), standing);
+            drop(standings);
             self.0.changed.notify_one();
         }
+    }
+
+    /// A runtime was last said to be doing so; its worker may know better.
+    pub fn set_first(&self, runtime: &Arc<str>, state: State, message: &str) {
+        let first = || Standing { state, message: message.to_owned(), components: BTreeMap::new() };
+        self.lock().entry(runtime.clone()).or_insert_with(first);
     }
 
     /// A runtime is gone.

@@ -1,0 +1,57 @@
+//! What keeping a cluster to Git costs, next to a bare loop of server-side apply and next to Flux.
+//!
+//! `COMPONENTS=100` makes it quick; `REEVE_PEERS` names a folder with Flux's `source-controller` and
+//! `kustomize-controller`, without which there is no peer. Each contender has a fresh control plane of its own, one after
+//! the other. Nothing here fails for being slow: it prints ratios.
+
+#![expect(clippy::print_stdout, reason = "a bench prints what it measured")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a bench reads the clock, and is told by the environment how much to do"
+)]
+
+mod floor;
+mod flux;
+mod idle;
+mod measure;
+mod ours;
+mod outcome;
+mod requests;
+mod scene;
+mod workload;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use workload::Size;
+
+fn main() -> Result<()> {
+    let components = match std::env::var("COMPONENTS") {
+        Ok(text) => text.parse().context("COMPONENTS is no number")?,
+        Err(_) => 1000,
+    };
+    let peers = std::env::var_os("REEVE_PEERS").map(PathBuf::from);
+    let size = Size { components, concurrency: 20 };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start tokio")?;
+    runtime.block_on(run(size, peers))
+}
+
+async fn run(size: Size, peers: Option<PathBuf>) -> Result<()> {
+    println!(
+        "{} components of ServiceAccount, Service, Deployment without replicas and Ingress, {} writes at once",
+        size.components, size.concurrency
+    );
+    let floor = floor::run(size).await?;
+    let (ours, converged) = ours::run(size).await?;
+    let idle = idle::run(size, converged).await;
+    let peer = match &peers {
+        Some(programs) => Some(flux::run(size, programs).await?),
+        None => None,
+    };
+    outcome::compare(&floor, &ours, peer.as_ref(), size);
+    if peers.is_none() {
+        println!("  REEVE_PEERS names no folder with Flux's programs: no peer");
+    }
+    idle
+}

@@ -1,0 +1,115 @@
+//! Reeve: the program as it is shipped, on a fleet repository.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use kube::api::{ListParams, Patch, PatchParams, PostParams};
+use kube::{Api, Client};
+use reeve_crds::{GitSource, Runtime, State, annotation};
+use reeve_tests::{CommitId, GitRepository, Process, Server};
+use serde_json::json;
+
+use crate::measure::Usage;
+use crate::outcome::Outcome;
+use crate::scene::{Scene, stir, until_all};
+use crate::workload::{AFTER, RUNTIMES, Size, fleet, layer};
+
+/// Where Reeve's own kinds are.
+pub(crate) const NAMESPACE: &str = "reeve-system";
+
+/// A cluster that Reeve has converged.
+pub(crate) struct Converged {
+    pub(crate) scene: Scene,
+    pub(crate) process: Process,
+    pub(crate) data: PathBuf,
+    /// What the API server's objects come from; its files go when this does.
+    pub(crate) _repository: GitRepository,
+}
+
+pub(crate) fn program() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_reeve"))
+}
+
+pub(crate) async fn run(size: Size) -> Result<(Outcome, Converged)> {
+    println!("  Reeve");
+    let mut scene = Scene::start().await?;
+    scene.control_plane.crds().await;
+    scene.namespace(NAMESPACE).await?;
+    scene.account(NAMESPACE, "reeve-applier").await?;
+    let repository = GitRepository::create_in(scene.control_plane.supervisor(), "fleet")?;
+    let commit = publish(&repository, &fleet(size))?;
+    let data = scene.control_plane.supervisor().data().join("reeve");
+    let process = start(&scene, size, &data)?;
+    let observer = scene.observer.clone();
+    let runtimes: Api<Runtime> = Api::namespaced(observer.clone(), NAMESPACE);
+
+    let url = repository.file_url();
+    let mut phases = Vec::new();
+    let work = async {
+        create_source(&observer, &url).await?;
+        until_all(runtimes.clone(), RUNTIMES, |runtime| is_at(runtime, &commit)).await
+    };
+    phases.push(scene.phase("install", work).await);
+    let work = async {
+        let commit = publish(&repository, &[layer(AFTER)])?;
+        until_all(runtimes.clone(), RUNTIMES, |runtime| is_at(runtime, &commit)).await
+    };
+    phases.push(scene.phase("upgrade", work).await);
+    phases.push(scene.phase("no-op", look_again(&runtimes)).await);
+    phases.push(scene.phase("drift", stir(&observer, size)).await);
+    let usage = Usage::of(process.pid())?;
+    let outcome = Outcome { who: "Reeve", phases, usage: Some(usage) };
+    Ok((outcome, Converged { scene, process, data, _repository: repository }))
+}
+
+fn start(scene: &Scene, size: Size, data: &Path) -> Result<Process> {
+    let text = |path: &Path| path.display().to_string();
+    let server = Server::new("reeve", program()).args([
+        "run".to_owned(),
+        "--no-lease".to_owned(),
+        format!("--concurrency={}", size.concurrency),
+        format!("--kubeconfig={}", text(scene.control_plane.kubeconfig())),
+        format!("--data-folder={}", text(data)),
+        "--admin-address=none".to_owned(),
+    ]);
+    scene.control_plane.supervisor().spawn(server)
+}
+
+fn publish(repository: &GitRepository, files: &[(String, String)]) -> Result<CommitId> {
+    let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    repository.publish(&files)
+}
+
+async fn create_source(client: &Client, url: &str) -> Result<()> {
+    let source: GitSource = serde_json::from_value(json!({
+        "apiVersion": "reeve.dev/v1alpha1",
+        "kind": "GitSource",
+        "metadata": { "name": "fleet" },
+        "spec": { "url": url, "ref": { "branch": "main" } },
+    }))?;
+    let sources: Api<GitSource> = Api::namespaced(client.clone(), NAMESPACE);
+    sources.create(&PostParams::default(), &source).await.map(drop).context("cannot create the GitSource")
+}
+
+/// Whether everything of a commit is applied and healthy.
+pub(crate) fn is_at(runtime: &Runtime, commit: &CommitId) -> bool {
+    let Some(status) = &runtime.status else { return false };
+    let applied = status.applied.as_ref().and_then(|applied| applied.commit.as_deref());
+    status.state == Some(State::Ready) && applied == Some(commit.as_str())
+}
+
+/// Asks for everything to be looked at again, though nothing changed.
+async fn look_again(runtimes: &Api<Runtime>) -> Result<()> {
+    let patch = json!({ "metadata": { "annotations": { annotation::RECONCILE: "again" } } });
+    for runtime in runtimes.list(&ListParams::default()).await?.items {
+        let name = runtime.metadata.name.unwrap_or_default();
+        runtimes.patch(&name, &PatchParams::default(), &Patch::Merge(&patch)).await?;
+    }
+    let is_done = |runtime: &Runtime| {
+        let status = runtime.status.as_ref();
+        status.is_some_and(|status| {
+            status.state == Some(State::Ready) && status.last_handled_reconcile_at.as_deref() == Some("again")
+        })
+    };
+    until_all(runtimes.clone(), RUNTIMES, is_done).await
+}

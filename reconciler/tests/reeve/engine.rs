@@ -1,0 +1,20 @@
+//! `reeve run` as people run it, on a real API server: what is in Git is in the cluster, whatever happens in between.
+
+mod adoption;
+mod annotations;
+mod commits;
+mod crash;
+mod drift;
+mod faults;
+mod health;
+mod isolation;
+mod jobs;
+mod order;
+mod proxy;
+mod reeve;
+mod refusals;
+mod restart;
+mod road;
+mod scene;
+mod suspend;
+mod transports;

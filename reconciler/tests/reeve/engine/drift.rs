@@ -1,0 +1,90 @@
+//! What somebody changes by hand.
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{DeleteParams, Patch, PatchParams};
+use reeve_crds::State;
+use reeve_tests::eventually;
+use serde_json::json;
+
+use super::scene::{Scene, annotated, config};
+
+impl Scene {
+    /// Changes a `ConfigMap` of the target as somebody else.
+    pub(super) async fn meddle(&self, name: &str, say: &str) {
+        let params = PatchParams { field_manager: Some("meddler".to_owned()), ..PatchParams::default() };
+        let patch = json!({ "data": { "say": say } });
+        self.there::<ConfigMap>().patch(name, &params, &Patch::Merge(&patch)).await.unwrap();
+    }
+
+    pub(super) async fn comes_to_say(&self, name: &str, say: &str) {
+        eventually(&format!("{name} says {say}"), || async {
+            let says = self.says(name).await;
+            if says.as_deref() == Some(say) { Ok(()) } else { Err(format!("{says:?}")) }
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn drift_is_put_right_and_told_with_who_what_and_when() {
+    let scene = Scene::new("drift").await;
+    scene.component("web", "1.0.0", &config("settings", "git"));
+    let first = scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    scene.applied(&first).await;
+    scene.meddle("settings", "hand").await;
+    scene.comes_to_say("settings", "git").await;
+    let note = scene.event("Drifted", &["ConfigMap", "settings", "data.say", "meddler", " at 20", "put right"]).await;
+    assert!(note.contains("changed by meddler"), "{note}");
+    let component = scene.component_is("web", State::Ready, "Succeeded").await.status.unwrap();
+    assert_eq!(component.drift.unwrap().examples[0].manager.as_deref(), Some("meddler"));
+    scene.there::<ConfigMap>().delete("settings", &DeleteParams::default()).await.unwrap();
+    scene.comes_to_say("settings", "git").await;
+}
+
+#[tokio::test]
+async fn drift_that_is_only_reported_stands_until_the_policy_changes() {
+    let scene = Scene::new("report").await;
+    scene.runtime(&scene.runtime, "policy: { drift: { mode: Report } }\n");
+    scene.component(
+        "web",
+        "1.0.0",
+        &(config("settings", "git")
+            + &annotated("free", "git", "reeve.dev/drift", "Ignore")
+            + &annotated("strict", "git", "reeve.dev/drift", "Repair")),
+    );
+    let first = scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    scene.applied(&first).await;
+    scene.meddle("free", "hand").await;
+    scene.meddle("settings", "hand").await;
+    scene.meddle("strict", "hand").await;
+    scene.comes_to_say("strict", "git").await;
+    let component = scene.component_is("web", State::Warning, "Drifted").await.status.unwrap();
+    assert_eq!(component.drift.unwrap().objects, 1);
+    scene.event("Drifted", &["settings", "left as it is"]).await;
+    assert_eq!(scene.says("settings").await.unwrap(), "hand");
+    assert_eq!(scene.says("free").await.unwrap(), "hand");
+    scene.runtime(&scene.runtime, "");
+    scene.push();
+    scene.comes_to_say("settings", "git").await;
+    scene.component_is("web", State::Ready, "Succeeded").await;
+    assert_eq!(scene.says("free").await.unwrap(), "hand");
+}
+
+#[tokio::test]
+async fn drift_during_downtime_is_found_at_the_start() {
+    let scene = Scene::new("downtime").await;
+    scene.component("web", "1.0.0", &config("settings", "git"));
+    let first = scene.push();
+    scene.follow().await;
+    let reeve = scene.reeve();
+    scene.applied(&first).await;
+    reeve.terminate().await;
+    scene.meddle("settings", "hand").await;
+    let _reeve = scene.reeve();
+    scene.comes_to_say("settings", "git").await;
+    scene.event("Drifted", &["meddler"]).await;
+}

@@ -1,0 +1,208 @@
+//! What happens when others fail: it is told where it can be, and mends itself when they are well again.
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{DeleteParams, Patch, PatchParams};
+use reeve_crds::{Inventory, State};
+use reeve_tests::{ControlPlane, Forwarder, eventually};
+use serde_json::json;
+
+use super::proxy::{Proxy, Rule};
+use super::scene::{Scene, config};
+
+async fn refused_for_a_while(prefix: &str, code: u16) {
+    let scene = Scene::new(prefix).await;
+    scene.component("web", "1.0.0", &config("settings", "one"));
+    let first = scene.push();
+    scene.follow().await;
+    let proxy =
+        Proxy::start(&scene.cluster, Rule::Refuse { code, path: format!("/namespaces/{}/", scene.target) }).await;
+    let _reeve = scene.reeve_through(&proxy.kubeconfig(scene.data.path()), &[]);
+    let status = eventually("the failure is told", || async {
+        let component =
+            scene.api::<reeve_crds::RuntimeComponent>().get_opt(&format!("{}.web", scene.runtime)).await.unwrap();
+        let status = component.and_then(|component| component.status).unwrap_or_default();
+        if status.state == Some(State::Error) { Ok(status) } else { Err(format!("{status:?}")) }
+    })
+    .await;
+    assert_eq!(status.failure.unwrap().object.unwrap().name, "settings");
+    let before = proxy.requests();
+    let attempts = || async { scene.event("Failed", &["settings"]).await };
+    attempts().await;
+    let after = proxy.requests();
+    assert!(after - before < 60, "{} requests for two more tries", after - before);
+    proxy.set(Rule::Pass);
+    scene.applied(&first).await;
+    assert_eq!(scene.says("settings").await.unwrap(), "one");
+}
+
+#[tokio::test]
+async fn a_server_that_is_overloaded_is_asked_again_later() {
+    refused_for_a_while("busy", 429).await;
+}
+
+#[tokio::test]
+async fn a_server_that_fails_is_asked_again_later() {
+    refused_for_a_while("broken", 500).await;
+}
+
+#[tokio::test]
+async fn a_source_whose_runtimes_cannot_be_written_does_not_give_its_commit_up() {
+    let scene = Scene::new("unwritten").await;
+    scene.component("web", "1.0.0", &config("settings", "one"));
+    let first = scene.push();
+    scene.follow().await;
+    let proxy = Proxy::start(&scene.cluster, Rule::Pass).await;
+    let reeve = scene.reeve_through(&proxy.kubeconfig(scene.data.path()), &[]);
+    scene.applied(&first).await;
+    proxy.set(Rule::Refuse { code: 500, path: "/runtimes/".to_owned() });
+    scene.component("web", "1.1.0", &config("settings", "two"));
+    scene.runtime(&scene.runtime, "policy: { timeout: 3m }\n");
+    let second = scene.push();
+    eventually("it could not be written", || {
+        let log = reeve.log();
+        async move { if log.contains("cannot write Runtime") { Ok(()) } else { Err(log) } }
+    })
+    .await;
+    proxy.set(Rule::Pass);
+    scene.applied(&second).await;
+    assert_eq!(scene.says("settings").await.unwrap(), "two");
+}
+
+#[tokio::test]
+async fn an_inventory_that_somebody_edits_or_deletes_is_read_anew_and_mended() {
+    let scene = Scene::new("inventory").await;
+    scene.component("web", "1.0.0", &config("settings", "one"));
+    let first = scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    scene.applied(&first).await;
+    let page = format!("{}.0", scene.runtime);
+    let patch = json!({ "metadata": { "labels": { "somebody": "was-here" } } });
+    scene.api::<Inventory>().patch(&page, &PatchParams::default(), &Patch::Merge(&patch)).await.unwrap();
+    scene.component("web", "1.1.0", &(config("settings", "two") + &config("new", "x")));
+    let second = scene.push();
+    scene.applied(&second).await;
+    scene.api::<Inventory>().delete(&page, &DeleteParams::default()).await.unwrap();
+    scene.component("web", "1.2.0", &(config("settings", "two") + &config("newer", "x")));
+    let third = scene.push();
+    scene.applied(&third).await;
+    assert_eq!(scene.says("newer").await.unwrap(), "x");
+    eventually("the inventory has what is there", || async {
+        let inventory = scene.inventory(&scene.runtime).await;
+        if inventory.contains(&"ConfigMap/newer".to_owned()) && inventory.contains(&"ConfigMap/settings".to_owned()) {
+            Ok(())
+        } else {
+            Err(format!("{inventory:?}"))
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_account_that_loses_its_rights_is_told_and_goes_on_when_it_has_them_again() {
+    let scene = Scene::new("rights").await;
+    let account = scene.namespace.clone();
+    scene.account(&account).await;
+    scene.component_with("web", "1.0.0", &format!("{{ serviceAccountName: {account} }}"), &config("settings", "one"));
+    let first = scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    scene.applied(&first).await;
+    let bindings = scene.dynamic("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", None);
+    bindings.delete(&format!("test-{account}"), &DeleteParams::default()).await.unwrap();
+    scene.component_with("web", "1.1.0", &format!("{{ serviceAccountName: {account} }}"), &config("settings", "two"));
+    let second = scene.push();
+    scene.component_is("web", State::Warning, "Forbidden").await;
+    assert_eq!(scene.says("settings").await.unwrap(), "one");
+    scene.account(&account).await;
+    scene.applied(&second).await;
+    assert_eq!(scene.says("settings").await.unwrap(), "two");
+}
+
+#[tokio::test]
+async fn an_api_server_that_freezes_and_thaws_is_caught_up_with() {
+    let plane = ControlPlane::start().await.unwrap();
+    let scene = Scene::on(&plane, "frozen").await;
+    scene.component("web", "1.0.0", &config("settings", "one"));
+    let first = scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    scene.applied(&first).await;
+    plane.apiserver().freeze().unwrap();
+    scene.component("web", "1.1.0", &config("settings", "two"));
+    let second = scene.push();
+    plane.apiserver().thaw().unwrap();
+    scene.applied(&second).await;
+    assert_eq!(scene.says("settings").await.unwrap(), "two");
+    assert_eq!(
+        scene.there::<ConfigMap>().get("settings").await.unwrap().metadata.labels.unwrap()["reeve.dev/component"],
+        "web"
+    );
+}
+
+#[tokio::test]
+async fn a_connection_that_is_cut_is_not_hammered_and_what_was_missed_is_made_up_for() {
+    let scene = Scene::new("cut").await;
+    let forwarder = Forwarder::to_cluster(&scene.cluster).await.unwrap();
+    let url = scene.cluster.config().unwrap().cluster_url.to_string();
+    let text = std::fs::read_to_string(scene.cluster.kubeconfig()).unwrap();
+    let through = text.replace(url.trim_end_matches('/'), &format!("https://{}", forwarder.address()));
+    assert_ne!(text, through);
+    let kubeconfig = scene.data.path().join("forwarder.yaml");
+    std::fs::write(&kubeconfig, through).unwrap();
+    scene.component("web", "1.0.0", &config("settings", "one"));
+    let first = scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve_through(&kubeconfig, &[]);
+    scene.applied(&first).await;
+    forwarder.cut();
+    let before = forwarder.connections();
+    scene.meddle("settings", "hand").await;
+    scene.component("web", "1.1.0", &(config("settings", "one") + &config("new", "x")));
+    let second = scene.push();
+    eventually("it has tried", || async {
+        if forwarder.connections() > before + 10 { Ok(()) } else { Err("not yet") }
+    })
+    .await;
+    forwarder.pass();
+    scene.applied(&second).await;
+    scene.comes_to_say("settings", "one").await;
+    let tries = forwarder.connections() - before;
+    assert!(tries < 300, "{tries} connections");
+}
+
+#[tokio::test]
+async fn a_webhook_that_hangs_is_named_and_the_component_goes_on_when_it_is_gone() {
+    let scene = Scene::new("hangs").await;
+    // Connections are taken by the kernel and answered by nobody.
+    let silence = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let rule =
+        json!({ "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"] });
+    let webhook = json!({
+        "name": "silence.example.com",
+        "clientConfig": { "url": format!("https://{}/", silence.local_addr().unwrap()) },
+        "rules": [rule],
+        "namespaceSelector": { "matchLabels": { "kubernetes.io/metadata.name": scene.target } },
+        "failurePolicy": "Fail",
+        "sideEffects": "None",
+        "timeoutSeconds": 1,
+        "admissionReviewVersions": ["v1"],
+    });
+    let kind = ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration");
+    scene.apply(kind.0, kind.1, None, &scene.namespace, json!({ "webhooks": [webhook] })).await;
+    eventually("the webhook is in force", || async {
+        let object = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "probe" } });
+        let params = PatchParams::apply("somebody").dry_run();
+        let tried = scene.there::<ConfigMap>().patch("probe", &params, &Patch::Apply(&object)).await;
+        tried.err().ok_or("it lets it pass")
+    })
+    .await;
+    scene.component("web", "1.0.0", &config("settings", "one"));
+    let first = scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    let failure = scene.component_is("web", State::Error, "WebhookUnavailable").await.status.unwrap().failure.unwrap();
+    assert!(failure.message.contains("silence.example.com"), "{}", failure.message);
+    scene.dynamic(kind.0, kind.1, None).delete(&scene.namespace, &DeleteParams::default()).await.unwrap();
+    scene.applied(&first).await;
+}

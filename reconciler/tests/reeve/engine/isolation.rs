@@ -1,0 +1,72 @@
+//! Runtimes, and components of one, do not hold each other up.
+
+use reeve_crds::{GitSource, Runtime, State};
+use reeve_tests::until;
+use serde_json::json;
+
+use super::scene::{Scene, config};
+
+#[tokio::test]
+async fn a_runtime_that_fails_keeps_no_other_back() {
+    let scene = Scene::new("isolated").await;
+    let other = format!("{}-other", scene.runtime);
+    scene.runtime(&other, "");
+    let text = format!(
+        "{{% if Runtime.name == {other:?} %}}{}{{% else %}}{}{{% endif %}}",
+        config("fine", "x"),
+        "apiVersion: none.example.com/v1\nkind: Nothing\nmetadata: { name: nothing }\n"
+    );
+    scene.component("web", "1.0.0", &text);
+    let first = scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    scene.applied_to(&other, &first).await;
+    let failed = scene.component_is("web", State::Warning, "MissingKind").await.status.unwrap();
+    assert_eq!(failed.failure.unwrap().object.unwrap().name, "nothing");
+    let is_told = |runtime: &Runtime| {
+        runtime.status.as_ref().is_some_and(|status| status.state == Some(State::Warning) && status.failure.is_some())
+    };
+    until(&scene.api::<Runtime>(), &scene.runtime, "the failure shows on the runtime", is_told).await;
+}
+
+#[tokio::test]
+async fn an_object_that_two_runtimes_want_stays_with_the_first_and_the_other_is_told() {
+    let scene = Scene::new("claimed").await;
+    scene.component("web", "1.0.0", &config("settings", "x"));
+    let first = scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    scene.applied(&first).await;
+    let other = format!("{}-other", scene.runtime);
+    scene.runtime(&other, "");
+    scene.push();
+    let refused = scene.component_of(&other, "web", State::Warning, "Conflict").await.status.unwrap();
+    let message = refused.failure.unwrap().message;
+    assert!(message.contains(&format!("component web of runtime {}", scene.runtime)), "{message}");
+    let labels =
+        scene.there::<k8s_openapi::api::core::v1::ConfigMap>().get("settings").await.unwrap().metadata.labels.unwrap();
+    assert_eq!(labels["reeve.dev/runtime"], scene.runtime);
+    scene.component_is("web", State::Ready, "Succeeded").await;
+}
+
+#[tokio::test]
+async fn a_runtime_that_two_sources_have_stays_with_the_first() {
+    let scene = Scene::new("two-sources").await;
+    scene.component("web", "1.0.0", &config("settings", "x"));
+    let first = scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    scene.applied(&first).await;
+    let spec = json!({ "url": scene.repository.file_url(), "ref": { "branch": "main" }, "interval": "1h" });
+    scene.apply("reeve.dev/v1alpha1", "GitSource", Some(&scene.namespace), "other", json!({ "spec": spec })).await;
+    let is_refused = |source: &GitSource| {
+        source.status.as_ref().and_then(|status| status.rejected.as_ref()).is_some_and(|it| it.reason == "Conflict")
+    };
+    let other = until(&scene.api::<GitSource>(), "other", "the other source is refused", is_refused).await;
+    let message = other.status.unwrap().rejected.unwrap().message;
+    assert!(message.contains("GitSource fleet"), "{message}");
+    scene.component("web", "1.1.0", &config("settings", "y"));
+    let second = scene.push();
+    let runtime = scene.applied(&second).await;
+    assert_eq!(runtime.spec.source_ref.unwrap().name, "fleet");
+}

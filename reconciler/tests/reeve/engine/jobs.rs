@@ -1,0 +1,94 @@
+//! Jobs before and after a change. No node runs them here: the test says how they end.
+
+use k8s_openapi::api::batch::v1::Job;
+use kube::api::{Patch, PatchParams};
+use reeve_crds::State;
+use reeve_tests::until;
+use serde_json::json;
+
+use super::scene::{Scene, config};
+
+fn job(name: &str, hook: &str) -> String {
+    format!(
+        "apiVersion: batch/v1\nkind: Job\nmetadata: {{ name: {name}, annotations: {{ helm.sh/hook: {hook:?} }} }}\nspec:\n  suspend: true\n  template:\n    spec: {{ restartPolicy: Never, containers: [{{ name: a, image: a }}] }}\n---\n"
+    )
+}
+
+impl Scene {
+    /// Waits for a Job other than this one.
+    async fn job(&self, name: &str, other_than: &str) -> String {
+        let is_another =
+            |job: &Job| job.metadata.uid.as_deref() != Some(other_than) && job.metadata.deletion_timestamp.is_none();
+        until(&self.there::<Job>(), name, "the Job is there", is_another).await.metadata.uid.unwrap()
+    }
+
+    async fn end_job(&self, name: &str, kind: &str) {
+        let time = "2026-01-01T00:00:00Z";
+        let before = if kind == "Complete" { "SuccessCriteriaMet" } else { "FailureTarget" };
+        let condition = |kind: &str| json!({ "type": kind, "status": "True", "reason": "Test", "message": "as the test says", "lastTransitionTime": time });
+        let mut status = json!({ "startTime": time, "conditions": [condition(before), condition(kind)] });
+        if kind == "Complete" {
+            status["completionTime"] = json!(time);
+        }
+        let patch = json!({ "status": status });
+        self.there::<Job>().patch_status(name, &PatchParams::default(), &Patch::Merge(&patch)).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_job_before_ends_before_anything_is_applied_and_one_after_comes_last() {
+    let scene = Scene::new("jobs").await;
+    scene.component(
+        "web",
+        "1.0.0",
+        &(job("before", "pre-install") + &config("settings", "one") + &job("after", "post-upgrade")),
+    );
+    let first = scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    scene.job("before", "").await;
+    assert_eq!(scene.says("settings").await, None);
+    scene.end_job("before", "Complete").await;
+    scene.applied(&first).await;
+    assert_eq!(scene.says("settings").await.unwrap(), "one");
+    assert!(scene.there::<Job>().get_opt("after").await.unwrap().is_none(), "an install is no upgrade");
+    scene.meddle("settings", "hand").await;
+    scene.comes_to_say("settings", "one").await;
+    scene.component_is("web", State::Ready, "Succeeded").await;
+    assert!(scene.there::<Job>().get_opt("after").await.unwrap().is_none(), "a repair is no upgrade");
+
+    scene.component(
+        "web",
+        "1.1.0",
+        &(job("before", "pre-install") + &config("settings", "two") + &job("after", "post-upgrade")),
+    );
+    let second = scene.push();
+    scene.job("after", "").await;
+    assert_eq!(scene.says("settings").await.unwrap(), "two");
+    scene.end_job("after", "Complete").await;
+    let runtime = scene.applied(&second).await;
+    assert_eq!(runtime.status.unwrap().state, Some(State::Ready));
+}
+
+#[tokio::test]
+async fn a_job_that_fails_is_the_component_s_failure_and_runs_again() {
+    let scene = Scene::new("job-fails").await;
+    scene.component("web", "1.0.0", &(job("before", "pre-install,pre-upgrade") + &config("settings", "one")));
+    let first = scene.push();
+    scene.follow().await;
+    let reeve = scene.reeve();
+    let uid = scene.job("before", "").await;
+    scene.end_job("before", "Failed").await;
+    let status = scene.component_is("web", State::Error, "JobFailed").await.status.unwrap();
+    assert_eq!(status.failure.unwrap().object.unwrap().name, "before");
+    assert_eq!(status.jobs.len(), 1);
+    assert_eq!(scene.says("settings").await, None);
+    let uid = scene.job("before", &uid).await;
+    scene.end_job("before", "Complete").await;
+    scene.applied(&first).await;
+    reeve.kill();
+    let _reeve = scene.reeve();
+    scene.meddle("settings", "hand").await;
+    scene.comes_to_say("settings", "one").await;
+    assert_eq!(scene.there::<Job>().get("before").await.unwrap().metadata.uid.unwrap(), uid, "once per digest");
+}

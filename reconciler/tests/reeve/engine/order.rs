@@ -1,0 +1,107 @@
+//! What must be there before something else.
+
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{Patch, PatchParams};
+use reeve_crds::{RuntimeComponent, State};
+use reeve_tests::until;
+use serde_json::json;
+
+use super::scene::{Scene, config, definition, deployment};
+
+#[tokio::test]
+async fn a_component_begins_when_those_it_depends_on_are_ready() {
+    let scene = Scene::new("order").await;
+    scene.component("base", "1.0.0", &deployment("base", 1));
+    scene.component_with("top", "1.0.0", "{ dependsOn: [base] }", &config("top", "x"));
+    scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    let waits = scene.component_is("top", State::Processing, "DependencyNotReady").await.status.unwrap();
+    assert_eq!(waits.waits_for, ["base"]);
+    let base = scene.component_is("base", State::Processing, "Progressing").await.status.unwrap();
+    assert_eq!(base.unhealthy[0].object.name, "base");
+    assert_eq!(scene.says("top").await, None);
+    assert!(scene.there::<Deployment>().get_opt("base").await.unwrap().is_some());
+    scene.component("base", "1.1.0", &deployment("base", 0));
+    scene.push();
+    scene.comes_to_say("top", "x").await;
+    scene.component_is("top", State::Ready, "Succeeded").await;
+}
+
+#[tokio::test]
+async fn a_kind_is_there_before_its_objects_in_one_component_and_across() {
+    let scene = Scene::new("kinds").await;
+    let group = format!("{}.example.com", scene.namespace);
+    let thing = |kind: &str, name: &str| {
+        format!("apiVersion: {group}/v1\nkind: {kind}\nmetadata: {{ name: {name} }}\nspec: {{ a: 1 }}\n---\n")
+    };
+    scene.component("both", "1.0.0", &(thing("Gadget", "same") + &definition(&group, "Gadget")));
+    scene.component("zz-kinds", "1.0.0", &definition(&group, "Widget"));
+    scene.component("a-user", "1.0.0", &thing("Widget", "other"));
+    let first = scene.push();
+    scene.follow().await;
+    let reeve = scene.reeve();
+    scene.applied(&first).await;
+    for (kind, name) in [("Gadget", "same"), ("Widget", "other")] {
+        let found = scene.dynamic(&format!("{group}/v1"), kind, Some(&scene.target)).get_opt(name).await.unwrap();
+        assert!(found.is_some(), "{kind}");
+    }
+    assert!(!reeve.log().contains("MissingKind"), "nothing fails on the way:\n{}", reeve.log());
+}
+
+#[tokio::test]
+async fn a_namespace_of_one_component_is_there_before_the_objects_of_another() {
+    let scene = Scene::new("spaces").await;
+    let space = format!("{}-made", scene.namespace);
+    scene.component("zz-space", "1.0.0", &format!("apiVersion: v1\nkind: Namespace\nmetadata: {{ name: {space} }}\n"));
+    scene.component_with("app", "1.0.0", &format!("{{ namespace: {space} }}"), &config("inside", "x"));
+    let first = scene.push();
+    scene.follow().await;
+    let reeve = scene.reeve();
+    scene.applied(&first).await;
+    let inside: kube::Api<ConfigMap> = kube::Api::namespaced(scene.client.clone(), &space);
+    assert!(inside.get_opt("inside").await.unwrap().is_some());
+    assert!(!reeve.log().contains("WARN"), "nothing fails on the way:\n{}", reeve.log());
+}
+
+#[tokio::test]
+async fn asking_to_reconcile_is_answered() {
+    let scene = Scene::new("asked").await;
+    scene.component("web", "1.0.0", &config("settings", "git"));
+    let first = scene.push();
+    scene.follow().await;
+    let reeve = scene.reeve();
+    scene.applied(&first).await;
+    let ask = |value: &str| json!({ "metadata": { "annotations": { "reeve.dev/reconcile": value } } });
+    let params = PatchParams::default();
+    let component = format!("{}.web", scene.runtime);
+    scene.api::<reeve_crds::Runtime>().patch(&scene.runtime, &params, &Patch::Merge(&ask("a"))).await.unwrap();
+    scene.api::<RuntimeComponent>().patch(&component, &params, &Patch::Merge(&ask("b"))).await.unwrap();
+    scene.api::<reeve_crds::GitSource>().patch("fleet", &params, &Patch::Merge(&ask("c"))).await.unwrap();
+    let handled = |value: Option<&String>, wanted: &str| value.map(String::as_str) == Some(wanted);
+    until(&scene.api::<reeve_crds::Runtime>(), &scene.runtime, "the runtime answers", |found: &reeve_crds::Runtime| {
+        handled(found.status.as_ref().and_then(|status| status.last_handled_reconcile_at.as_ref()), "a")
+    })
+    .await;
+    until(&scene.api::<RuntimeComponent>(), &component, "the component answers", |found: &RuntimeComponent| {
+        handled(found.status.as_ref().and_then(|status| status.last_handled_reconcile_at.as_ref()), "b")
+    })
+    .await;
+    until(&scene.api::<reeve_crds::GitSource>(), "fleet", "the source answers", |found: &reeve_crds::GitSource| {
+        handled(found.status.as_ref().and_then(|status| status.last_handled_reconcile_at.as_ref()), "c")
+    })
+    .await;
+    reeve.terminate().await;
+    scene.api::<reeve_crds::Runtime>().patch(&scene.runtime, &params, &Patch::Merge(&ask("while down"))).await.unwrap();
+    let _reeve = scene.reeve();
+    until(
+        &scene.api::<reeve_crds::Runtime>(),
+        &scene.runtime,
+        "what was asked while nobody heard it",
+        |found: &reeve_crds::Runtime| {
+            handled(found.status.as_ref().and_then(|status| status.last_handled_reconcile_at.as_ref()), "while down")
+        },
+    )
+    .await;
+}

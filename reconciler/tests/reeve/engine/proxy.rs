@@ -1,0 +1,152 @@
+//! A proxy between `reeve run` and the API server that counts requests, holds them at the k-th write, or refuses them.
+
+use std::convert::Infallible;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use http::{Method, Request, Response};
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use kube::Client;
+use kube::client::Body;
+use reeve_tests::Cluster;
+use tokio::net::TcpListener;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+
+/// What becomes of requests.
+#[derive(Clone, Debug)]
+pub(crate) enum Rule {
+    Pass,
+    /// At the k-th write, events not counted, everything stops: before the server hears of it, or when it has answered.
+    Hold {
+        at: usize,
+        answered: bool,
+    },
+    /// Writes whose path has this in it are answered with this code.
+    Refuse {
+        code: u16,
+        path: String,
+    },
+}
+
+pub(crate) struct Proxy {
+    address: SocketAddr,
+    state: Arc<State>,
+    _tasks: JoinSet<()>,
+}
+
+struct State {
+    client: Client,
+    rule: Mutex<Rule>,
+    requests: AtomicUsize,
+    writes: AtomicUsize,
+    held: AtomicBool,
+    reached: Notify,
+}
+
+impl Proxy {
+    /// To the cluster, with all rights; whom a request impersonates stays.
+    pub(crate) async fn start(cluster: &Cluster, rule: Rule) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let state = Arc::new(State {
+            client: cluster.client(),
+            rule: Mutex::new(rule),
+            requests: AtomicUsize::new(0),
+            writes: AtomicUsize::new(0),
+            held: AtomicBool::new(false),
+            reached: Notify::new(),
+        });
+        let address = listener.local_addr().unwrap();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(accept(listener, state.clone()));
+        Self { address, state, _tasks: tasks }
+    }
+
+    pub(crate) fn set(&self, rule: Rule) {
+        *self.state.rule.lock().unwrap() = rule;
+    }
+
+    pub(crate) fn requests(&self) -> usize {
+        self.state.requests.load(Ordering::SeqCst)
+    }
+
+    /// Resolves when the write was reached at which everything stops.
+    pub(crate) async fn reached(&self) {
+        self.state.reached.notified().await;
+    }
+
+    /// A kubeconfig that leads here.
+    pub(crate) fn kubeconfig(&self, folder: &std::path::Path) -> PathBuf {
+        let file = folder.join(format!("proxy-{}.yaml", self.address.port()));
+        let text = format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: proxy\nclusters: [{{ name: proxy, cluster: {{ server: 'http://{}' }} }}]\nusers: [{{ name: proxy, user: {{}} }}]\ncontexts: [{{ name: proxy, context: {{ cluster: proxy, user: proxy }} }}]\n",
+            self.address
+        );
+        std::fs::write(&file, text).unwrap();
+        file
+    }
+}
+
+async fn accept(listener: TcpListener, state: Arc<State>) {
+    let mut connections = JoinSet::new();
+    while let Ok((connection, _)) = listener.accept().await {
+        let state = state.clone();
+        connections.spawn(async move {
+            let service = service_fn(move |request| {
+                let state = state.clone();
+                async move { Ok::<_, Infallible>(state.serve(request).await) }
+            });
+            let _ = http1::Builder::new().serve_connection(TokioIo::new(connection), service).await;
+        });
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+impl State {
+    async fn serve(&self, request: Request<Incoming>) -> Response<Body> {
+        self.requests.fetch_add(1, Ordering::SeqCst);
+        let path = request.uri().path().to_owned();
+        let writes = matches!(*request.method(), Method::POST | Method::PUT | Method::PATCH | Method::DELETE);
+        let rule = self.rule.lock().unwrap().clone();
+        if self.held.load(Ordering::SeqCst) {
+            return std::future::pending().await;
+        }
+        if !writes || path.ends_with("/events") || path.contains("/events/") {
+            return self.forward(request).await;
+        }
+        let number = self.writes.fetch_add(1, Ordering::SeqCst) + 1;
+        match rule {
+            Rule::Hold { at, answered } if number == at => {
+                self.held.store(true, Ordering::SeqCst);
+                if answered {
+                    drop(self.forward(request).await);
+                }
+                self.reached.notify_one();
+                std::future::pending().await
+            }
+            Rule::Refuse { code, path: part } if path.contains(&part) => refusal(code),
+            Rule::Hold { .. } | Rule::Refuse { .. } | Rule::Pass => self.forward(request).await,
+        }
+    }
+
+    async fn forward(&self, request: Request<Incoming>) -> Response<Body> {
+        let (parts, body) = request.into_parts();
+        let Ok(body) = body.collect().await else { return refusal(400) };
+        let answer = self.client.send(Request::from_parts(parts, Body::from(body.to_bytes().to_vec()))).await;
+        answer.unwrap_or_else(|_| refusal(502))
+    }
+}
+
+fn refusal(code: u16) -> Response<Body> {
+    let status = format!(
+        r#"{{"kind":"Status","apiVersion":"v1","status":"Failure","message":"as the test says","code":{code}}}"#
+    );
+    let answer = Response::builder().status(code).header("content-type", "application/json").header("retry-after", "1");
+    answer.body(Body::from(status.into_bytes())).unwrap()
+}

@@ -1,0 +1,68 @@
+//! The controller as a child process, ended with its test.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// A running `reeve run`. Its log is shown if the test fails.
+pub(crate) struct Reeve {
+    child: Child,
+    log: PathBuf,
+}
+
+impl Reeve {
+    /// Starts it for one namespace, reaching the cluster as the kubeconfig says.
+    pub(crate) fn start(kubeconfig: &Path, namespace: &str, data: &Path, args: &[&str]) -> Self {
+        let log = (1..1000).map(|run| data.join(format!("run-{run}.log"))).find(|log| !log.exists()).unwrap();
+        let output = File::create(&log).unwrap();
+        let child = Command::new(env!("CARGO_BIN_EXE_reeve"))
+            .args(["run", "--no-lease", "--admin-address", "none", "--watch-namespace", namespace, "--data-folder"])
+            .arg(data.join("mirrors"))
+            .args(args)
+            .env("KUBECONFIG", kubeconfig)
+            .stdin(Stdio::null())
+            .stdout(output.try_clone().unwrap())
+            .stderr(output)
+            .spawn()
+            .unwrap();
+        Self { child, log }
+    }
+
+    /// What it has said so far.
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    pub(crate) fn pid(&self) -> i32 {
+        i32::try_from(self.child.id()).unwrap()
+    }
+
+    /// As a power failure would end it.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// As Kubernetes ends it; returns when it has.
+    pub(crate) async fn terminate(mut self) {
+        let pid = rustix::process::Pid::from_raw(self.pid()).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        let ended = reeve_tests::eventually("the process ends", || {
+            let ended = self.child.try_wait().unwrap();
+            async move { ended.ok_or("it runs") }
+        });
+        assert!(ended.await.success());
+    }
+}
+
+impl Drop for Reeve {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if std::thread::panicking() {
+            let log = self.log();
+            let lines: Vec<&str> = log.lines().collect();
+            eprintln!("the last lines of reeve run:\n{}", lines[lines.len().saturating_sub(40)..].join("\n"));
+        }
+    }
+}

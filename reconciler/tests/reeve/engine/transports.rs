@@ -1,0 +1,125 @@
+//! The main road over HTTP, SSH and webhooks.
+
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{Patch, PatchParams};
+use reeve_crds::{GitSource, State};
+use reeve_tests::{BasicAuth, until};
+use serde_json::{Value, json};
+
+use super::scene::{Scene, config};
+
+impl Scene {
+    async fn secret(&self, name: &str, data: Value) {
+        let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": name }, "stringData": data });
+        self.api::<Secret>()
+            .patch(name, &PatchParams::apply("somebody").force(), &Patch::Apply(&secret))
+            .await
+            .unwrap();
+    }
+
+    /// Installs, upgrades and reverts from where the source says.
+    async fn goes_down_the_road(&self) {
+        self.component("web", "1.0.0", &config("settings", "one"));
+        let first = self.push();
+        let _reeve = self.reeve();
+        self.applied(&first).await;
+        self.component("web", "1.1.0", &config("settings", "two"));
+        let second = self.push();
+        self.applied(&second).await;
+        assert_eq!(self.says("settings").await.unwrap(), "two");
+        self.repository.git(&["revert", "--no-edit", "HEAD"]).unwrap();
+        self.repository.push().unwrap();
+        self.applied(&self.repository.head().unwrap()).await;
+        assert_eq!(self.says("settings").await.unwrap(), "one");
+    }
+}
+
+#[tokio::test]
+async fn over_http_with_a_password_that_may_change() {
+    let scene = Scene::new("http").await;
+    let server = scene.repository.serve_http(Some(BasicAuth::new("reeve", "s3cret"))).unwrap();
+    scene.secret("login", json!({ "username": "reeve", "password": "wrong" })).await;
+    scene
+        .follow_with(
+            json!({ "url": server.url(), "interval": "1s", "allowPlainHTTP": true, "secretRef": { "name": "login" } }),
+        )
+        .await;
+    scene.component("web", "1.0.0", &config("settings", "one"));
+    scene.push();
+    let reeve = scene.reeve();
+    let is_refused = |source: &GitSource| {
+        let status = source.status.clone().unwrap_or_default();
+        status.conditions.iter().any(|condition| condition.type_ == "Fetched" && condition.status == "False")
+    };
+    let source = until(&scene.api::<GitSource>(), "fleet", "the password is refused", is_refused).await;
+    assert!(!format!("{source:?}{}", reeve.log()).contains("wrong"), "secrets are not told");
+    reeve.kill();
+    scene.secret("login", json!({ "username": "reeve", "password": "s3cret" })).await;
+    scene.goes_down_the_road().await;
+}
+
+#[tokio::test]
+async fn over_ssh_with_a_key() {
+    let scene = Scene::new("ssh").await;
+    let server = scene.repository.serve_ssh().await.unwrap();
+    let text = |path: std::path::PathBuf| std::fs::read_to_string(path).unwrap();
+    scene
+        .secret("key", json!({ "identity": text(server.private_key()), "known_hosts": text(server.known_hosts()) }))
+        .await;
+    scene.follow_with(json!({ "url": server.url(), "interval": "1s", "secretRef": { "name": "key" } })).await;
+    scene.goes_down_the_road().await;
+}
+
+#[tokio::test]
+async fn a_webhook_tells_of_a_push_long_before_the_next_poll() {
+    let scene = Scene::new("webhook").await;
+    let server = scene.repository.serve_http(None).unwrap();
+    scene.secret("hook", json!({ "token": "0123456789abcdef0123456789abcdef" })).await;
+    scene.component("web", "1.0.0", &config("settings", "one"));
+    let first = scene.push();
+    let webhook = json!({ "type": "Generic", "secretRef": { "name": "hook" } });
+    scene.follow_with(json!({ "url": server.url(), "interval": "1h", "webhook": webhook })).await;
+    let port = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+    let _reeve = scene.reeve_through(scene.cluster.kubeconfig(), &["--webhook-address", &format!("127.0.0.1:{port}")]);
+    scene.applied(&first).await;
+    let has_path = |source: &GitSource| {
+        source.status.as_ref().is_some_and(|status| status.webhook_path.is_some() && status.state == Some(State::Ready))
+    };
+    let source = until(&scene.api::<GitSource>(), "fleet", "the webhook has a path", has_path).await;
+    scene.component("web", "1.1.0", &config("settings", "two"));
+    let second = scene.push();
+    let url = format!("http://127.0.0.1:{port}{}", source.status.unwrap().webhook_path.unwrap());
+    let body = "{}";
+    let signature = signature(body);
+    let sent = std::process::Command::new("curl")
+        .args([
+            "--silent",
+            "--fail",
+            "--show-error",
+            "-X",
+            "POST",
+            "-H",
+            &format!("X-Signature: sha256={signature}"),
+            "-d",
+            body,
+            &url,
+        ])
+        .output()
+        .unwrap();
+    assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+    scene.applied(&second).await;
+}
+
+/// What a sender who knows the token signs a body with.
+fn signature(body: &str) -> String {
+    use std::fmt::Write as _;
+
+    use hmac::{KeyInit as _, Mac as _};
+    let mut mac = hmac::Hmac::<sha2::Sha256>::new_from_slice(b"0123456789abcdef0123456789abcdef").unwrap();
+    mac.update(body.as_bytes());
+    let mut text = String::new();
+    for byte in mac.finalize().into_bytes() {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
