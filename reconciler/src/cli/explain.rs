@@ -10,7 +10,7 @@ use reeve_renderer::value::{KeyPath, Step, Value};
 
 use super::args::ExplainArgs;
 use super::failure::Failure;
-use super::source::{Source, select_runtimes};
+use super::source::{Source, runtimes_of};
 use super::{Status, Terminal};
 
 mod chain;
@@ -47,7 +47,7 @@ fn parse(path: &str) -> Result<KeyPath, Failure> {
 }
 
 fn find_runtime(fleet: &Fleet, name: &str, said: &[Diagnostic]) -> Result<Resolved, Failure> {
-    select_runtimes(&[name.to_owned()], fleet.runtimes.keys())?;
+    runtimes_of(fleet, &[name.to_owned()])?;
     match resolve::resolve(fleet, name) {
         Some(Ok(resolved)) => Ok(resolved),
         Some(Err(findings)) => Err(unresolved(name, findings.first().or(said.first()))),

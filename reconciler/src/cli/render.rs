@@ -15,13 +15,13 @@ use reeve_renderer::yaml;
 use super::args::{RenderArgs, RenderFormat};
 use super::failure::Failure;
 use super::report::{self, Reporter};
-use super::source::{Source, select_runtimes};
+use super::source::{Source, runtimes_of};
 use super::{Status, Terminal, bundles};
 
 pub(super) fn run(args: &RenderArgs, terminal: &mut Terminal) -> Result<Status, Failure> {
     let source = Source::open(&args.path, &args.revision)?;
     let (fleet, said) = source.load(&Loader::new())?;
-    let names = select_runtimes(&args.runtimes, fleet.runtimes.keys())?;
+    let names = runtimes_of(&fleet, &args.runtimes)?;
     let mut findings = Findings::new();
     findings.extend(said);
     let mut printer = Printer::new(args, &mut terminal.out);

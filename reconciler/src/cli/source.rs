@@ -111,6 +111,15 @@ fn is_folder(name: &str) -> bool {
     Path::new(name).is_dir() || name.starts_with(['.', '/'])
 }
 
+/// The runtimes of a fleet that are asked for, in the order of their names; all if none is named.
+pub(super) fn runtimes_of(fleet: &Fleet, names: &[String]) -> Result<Vec<Arc<str>>, Failure> {
+    if let Some(name) = names.iter().find(|name| fleet.is_broken("runtimes", name)) {
+        let help = "`reeve validate` says what is wrong with it".to_owned();
+        return Err(Failure::unknown(format!("the file of runtime `{name}` cannot be used"), Some(help)));
+    }
+    select_runtimes(names, fleet.runtimes.keys())
+}
+
 /// The runtimes that are asked for, in the order of their names; all if none is named.
 pub(super) fn select_runtimes<'a>(
     names: &[String],

@@ -301,12 +301,15 @@ impl Worker {
                 // Nothing may be pending when the object goes that it belongs to.
                 tokio::select! {
                     fenced = &mut keeping => return Err(fenced.into()),
+                    () = &mut reporting => {}
                     done = self.let_go() => return done.map(|()| End::Gone),
                 }
             }
         }
         tokio::select! {
             fenced = &mut keeping => Err(fenced.into()),
+            // A status that is being written is written to its end.
+            () = &mut reporting => Ok(End::Stopped),
             () = self.stop() => Ok(End::Stopped),
         }
     }

@@ -17,14 +17,14 @@ use crate::cli::args::plan::PlanArgs;
 use crate::cli::bundles;
 use crate::cli::cluster::{ClusterError, configure, refused};
 use crate::cli::failure::Failure;
-use crate::cli::source::{Source, select_runtimes};
+use crate::cli::source::{Source, runtimes_of};
 
 pub(super) fn plan(source: &Source, args: &PlanArgs) -> Result<Outcome, Failure> {
     let fleet = match load(source, &Loader::new())? {
         Ok(fleet) => fleet,
         Err(findings) => return Ok(Err(findings)),
     };
-    let names = select_runtimes(&args.runtimes, fleet.runtimes.keys())?;
+    let names = runtimes_of(&fleet, &args.runtimes)?;
     let wanted = match wanted(&fleet, &names, &bundles::cache(), &source.shown) {
         Ok(wanted) => wanted,
         Err(findings) => return Ok(Err(findings)),

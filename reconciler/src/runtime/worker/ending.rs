@@ -47,23 +47,16 @@ impl Worker {
     pub(super) async fn let_go(&self) -> Result<(), Trouble> {
         self.ctx.keeper.flush().await?;
         self.outlet.flush().await;
-        let finalizers = self.object.metadata.finalizers.iter().flatten();
-        let left: Vec<&String> = finalizers.filter(|finalizer| *finalizer != FINALIZER).collect();
-        let patch = json!({
-            "metadata": { "finalizers": left, "resourceVersion": self.object.metadata.resource_version },
-        });
         let own =
             self.setup.cluster.own().map_err(|error| Trouble::passing("Unreachable", reeve_process::chain(&error)))?;
         let api: Api<Runtime> = Api::namespaced(own, self.object.metadata.namespace.as_deref().unwrap_or_default());
-        match api.patch(&self.ctx.runtime, &PatchParams::default(), &Patch::Merge(&patch)).await {
-            Ok(_) => Ok(()),
+        match release(&api, &self.ctx.runtime).await {
+            Ok(()) => Ok(()),
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
             Err(error) => {
                 let refusal = Refusal::of(&error);
-                Err(Trouble::passing(
-                    refusal.reason.as_str(),
-                    format!("cannot let the runtime go: {}", refusal.message),
-                ))
+                let message = format!("cannot let the runtime go: {}", refusal.message);
+                Err(Trouble::passing(refusal.reason.as_str(), message))
             }
         }
     }
@@ -81,4 +74,13 @@ impl Worker {
         })
         .await;
     }
+}
+
+/// Takes our finalizer away. The object is read first, since our own last status moved its version.
+async fn release(api: &Api<Runtime>, name: &str) -> Result<(), kube::Error> {
+    let metadata = api.get_metadata(name).await?.metadata;
+    let finalizers = metadata.finalizers.iter().flatten();
+    let left: Vec<&String> = finalizers.filter(|finalizer| *finalizer != FINALIZER).collect();
+    let patch = json!({ "metadata": { "finalizers": left, "resourceVersion": metadata.resource_version } });
+    api.patch(name, &PatchParams::default(), &Patch::Merge(&patch)).await.map(drop)
 }

@@ -108,3 +108,12 @@ fn a_reader_that_goes_away_is_no_error() {
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
     assert_eq!(output.status.code(), Some(141));
 }
+
+#[test]
+fn of_a_runtime_whose_file_is_broken_it_is_said_so_and_no_other_is_suggested() {
+    let repository = Repository::fleet();
+    repository.write("runtimes/eu-2.yaml", "kind: Runtime\nlabels: [\n");
+    let ended = repository.reeve(&["render", "--runtime", "eu-2"]).with(2);
+    assert!(ended.err.starts_with("error: the file of runtime `eu-2` cannot be used\n"), "{}", ended.err);
+    assert!(ended.err.contains("`reeve validate` says what is wrong with it"), "{}", ended.err);
+}

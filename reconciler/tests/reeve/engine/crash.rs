@@ -67,6 +67,11 @@ async fn crash(change: Change, at: usize, answered: bool) -> bool {
     reeve.kill();
     let before = objects(&scene).await;
     let reeve = scene.reeve();
+    eventually("the commit is in force", || {
+        let log = reeve.log();
+        async move { if log.contains("accepted") { Ok(()) } else { Err(log) } }
+    })
+    .await;
     scene.applied(&commit).await;
     let wanted: Vec<String> = names.iter().map(|name| format!("ConfigMap/{name}")).collect();
     eventually("the inventory has what Git has", || async {
