@@ -36,7 +36,7 @@ fn sources(folder: &Path) -> Vec<String> {
     let mut texts = Vec::new();
     for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
         let name = entry.file_name().unwrap().to_str().unwrap();
-        if matches!(name, "cli" | "cli.rs" | "health" | "payload" | "tests.rs" | "notification.rs") {
+        if matches!(name, "cli" | "cli.rs" | "health" | "payload" | "tests.rs" | "notification.rs" | "event.rs") {
             continue;
         }
         if entry.is_dir() {

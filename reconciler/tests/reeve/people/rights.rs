@@ -3,7 +3,8 @@
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::{ConfigMap, Event, Pod, Secret, ServiceAccount};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret, ServiceAccount};
+use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
@@ -185,8 +186,9 @@ async fn does_its_work(cluster: &Cluster, client: &Client) {
     pages.replace("eu-1-0", &post, &written).await.unwrap();
     pages.delete("eu-1-0", &DeleteParams::default()).await.unwrap();
     let event: Event = object(json!({
-        "metadata": { "name": "x", "namespace": "default" }, "reason": "Applied", "type": "Normal",
-        "involvedObject": { "apiVersion": "reeve.dev/v1alpha1", "kind": "Runtime", "name": "eu-1", "namespace": "default" },
+        "metadata": { "name": "x", "namespace": "default" }, "reason": "Applied", "type": "Normal", "action": "Reconcile",
+        "eventTime": "2026-01-01T00:00:00.000000Z", "reportingController": "reeve", "reportingInstance": "reeve",
+        "regarding": { "apiVersion": "reeve.dev/v1alpha1", "kind": "Runtime", "name": "eu-1", "namespace": "default" },
     }));
     Api::<Event>::namespaced(client.clone(), "default").create(&post, &event).await.unwrap();
     let lease: Lease = object(json!({ "metadata": { "name": "reeve" }, "spec": { "holderIdentity": "x" } }));
