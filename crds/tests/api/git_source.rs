@@ -44,7 +44,7 @@ fn status() -> Value {
         "revision": "v1.4.2@4f1c2aa90b3d",
         "commit": {
             "id": "4f1c2aa90b3d5e6f708192a3b4c5d6e7f8091a2b",
-            "author": "Ada <ada@acme.example>",
+            "author": "Platform team <platform@acme.example>",
             "subject": "Bump payments",
             "committedAt": "2026-11-16T11:58:00Z",
             "signedBy": "SHA256:abc",
@@ -80,7 +80,7 @@ fn url_cases() -> Vec<Case> {
             .refuses(json!({ "url": "file://srv/fleet.git" }))
             .accepts(json!({ "url": "file:///srv/fleet.git" })),
         case("a URL carries no password", "spec.url", credentials)
-            .refuses(json!({ "url": "https://ada:secret@github.com/acme/fleet.git" }))
+            .refuses(json!({ "url": "https://user:secret@github.com/acme/fleet.git" }))
             .accepts(json!({ "url": "https://github.com/acme/fleet.git" })),
         case("a URL for ssh carries no password", "spec.url", credentials)
             .refuses(json!({ "url": "ssh://git:secret@github.com/acme/fleet.git" }))

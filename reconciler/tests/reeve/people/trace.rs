@@ -18,7 +18,7 @@ async fn estate(prefix: &str, commit: &str) -> Estate {
     let source = json!({
         "revision": "main@4f1c2aa90b3d",
         "commit": {
-            "id": commit, "author": "Ada <ada@example.com>", "subject": "Raise replicas",
+            "id": commit, "author": "Platform team <platform@example.com>", "subject": "Raise replicas",
             "committedAt": "2026-01-02T03:04:05Z",
         },
     });
@@ -64,7 +64,7 @@ async fn an_object_leads_back_to_file_and_commit() {
                runtime     {ns}, runtimes/{ns}.yaml\n  \
                source      fleet, https://git.example.com/acme/fleet.git\n  \
                revision    main@4f1c2aa90b3d\n  \
-               commit      {COMMIT} by Ada <ada@example.com>, 2026-01-02T03:04:05Z: Raise replicas\n"
+               commit      {COMMIT} by Platform team <platform@example.com>, 2026-01-02T03:04:05Z: Raise replicas\n"
         );
         assert!(told.out.starts_with(&wanted), "{}\nis not\n{wanted}", told.out);
         assert!(told.out.contains("  written by  kubectl-edit (Update, "), "{}", told.out);
@@ -73,7 +73,7 @@ async fn an_object_leads_back_to_file_and_commit() {
     }
     let told = estate.reeve(&["trace", "deploy/web", "-o", "json"]).await.with(0).json();
     assert_eq!(told["origin"], format!("runtimes/{ns}.yaml:14"));
-    assert_eq!(told["author"], "Ada <ada@example.com>");
+    assert_eq!(told["author"], "Platform team <platform@example.com>");
 }
 
 #[tokio::test]
