@@ -1,8 +1,8 @@
 //! What keeping a cluster to Git costs, next to a bare loop of server-side apply and next to Flux.
 //!
-//! `COMPONENTS=100` makes it quick; `REEVE_PEERS` names a folder with Flux's `source-controller` and
-//! `kustomize-controller`, without which there is no peer. Each contender has a fresh control plane of its own, one after
-//! the other. Nothing here fails for being slow: it prints ratios.
+//! `COMPONENTS=100` makes it quick, `-- floor reeve flux webhook` names contenders to run alone; `REEVE_PEERS` names a folder with
+//! Flux's `source-controller` and `kustomize-controller`, without which there is no peer. Each contender has a fresh control
+//! plane of its own, one after the other. Nothing here fails for being slow: it prints ratios.
 
 #![expect(clippy::print_stdout, reason = "a bench prints what it measured")]
 #![expect(
@@ -18,6 +18,7 @@ mod ours;
 mod outcome;
 mod requests;
 mod scene;
+mod webhook;
 mod workload;
 
 use std::path::PathBuf;
@@ -42,14 +43,25 @@ async fn run(size: Size, peers: Option<PathBuf>) -> Result<()> {
         "{} components of ServiceAccount, Service, Deployment without replicas and Ingress, {} writes at once",
         size.components, size.concurrency
     );
-    let floor = floor::run(size).await?;
-    let (ours, converged) = ours::run(size).await?;
-    let idle = idle::run(size, converged).await;
-    let peer = match &peers {
-        Some(programs) => Some(flux::run(size, programs).await?),
-        None => None,
+    let named: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    let is_wanted = |name: &str| named.is_empty() || named.iter().any(|wanted| wanted == name);
+    let floor = if is_wanted("floor") { Some(floor::run(size).await?) } else { None };
+    let mut idle = Ok(());
+    let ours = if is_wanted("reeve") {
+        let (ours, converged) = ours::run(size).await?;
+        idle = idle::run(size, converged).await;
+        Some(ours)
+    } else {
+        None
     };
-    outcome::compare(&floor, &ours, peer.as_ref(), size);
+    let peer = match &peers {
+        Some(programs) if is_wanted("flux") => Some(flux::run(size, programs).await?),
+        _ => None,
+    };
+    if is_wanted("webhook") {
+        webhook::run(size).await?;
+    }
+    outcome::compare(floor.as_ref(), ours.as_ref(), peer.as_ref(), size);
     if peers.is_none() {
         println!("  REEVE_PEERS names no folder with Flux's programs: no peer");
     }

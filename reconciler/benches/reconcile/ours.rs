@@ -39,7 +39,7 @@ pub(crate) async fn run(size: Size) -> Result<(Outcome, Converged)> {
     let repository = GitRepository::create_in(scene.control_plane.supervisor(), "fleet")?;
     let commit = publish(&repository, &fleet(size))?;
     let data = scene.control_plane.supervisor().data().join("reeve");
-    let process = start(&scene, size, &data)?;
+    let process = start(&scene, size, &data, &[])?;
     let observer = scene.observer.clone();
     let runtimes: Api<Runtime> = Api::namespaced(observer.clone(), NAMESPACE);
 
@@ -62,7 +62,7 @@ pub(crate) async fn run(size: Size) -> Result<(Outcome, Converged)> {
     Ok((outcome, Converged { scene, process, data, _repository: repository }))
 }
 
-fn start(scene: &Scene, size: Size, data: &Path) -> Result<Process> {
+pub(crate) fn start(scene: &Scene, size: Size, data: &Path, more: &[String]) -> Result<Process> {
     let text = |path: &Path| path.display().to_string();
     let server = Server::new("reeve", program()).args([
         "run".to_owned(),
@@ -72,10 +72,10 @@ fn start(scene: &Scene, size: Size, data: &Path) -> Result<Process> {
         format!("--data-folder={}", text(data)),
         "--admin-address=none".to_owned(),
     ]);
-    scene.control_plane.supervisor().spawn(server)
+    scene.control_plane.supervisor().spawn(server.args(more.iter().cloned()))
 }
 
-fn publish(repository: &GitRepository, files: &[(String, String)]) -> Result<CommitId> {
+pub(crate) fn publish(repository: &GitRepository, files: &[(String, String)]) -> Result<CommitId> {
     let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     repository.publish(&files)
 }

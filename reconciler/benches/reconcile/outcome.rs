@@ -50,7 +50,7 @@ impl Outcome {
 pub(crate) const PHASES: [&str; 4] = ["install", "upgrade", "no-op", "drift"];
 
 /// Prints everything side by side: floor, ours, the peer if it was there.
-pub(crate) fn compare(floor: &Outcome, ours: &Outcome, peer: Option<&Outcome>, size: Size) {
+pub(crate) fn compare(floor: Option<&Outcome>, ours: Option<&Outcome>, peer: Option<&Outcome>, size: Size) {
     let columns = ["floor", "Reeve", "Flux", "Reeve/floor", "Flux/Reeve"];
     println!(
         "\n  {:<36} {:>9} {:>9} {:>9} {:>12} {:>12}",
@@ -58,25 +58,27 @@ pub(crate) fn compare(floor: &Outcome, ours: &Outcome, peer: Option<&Outcome>, s
     );
     for phase in PHASES {
         let seconds = |outcome: &Outcome| outcome.seconds(phase);
-        row(&format!("{phase}, s"), seconds(floor), seconds(ours), peer.and_then(seconds));
+        row(&format!("{phase}, s"), floor.and_then(seconds), ours.and_then(seconds), peer.and_then(seconds));
     }
     for phase in PHASES {
         let requests = |outcome: &Outcome| outcome.requests_per_object(phase, size);
-        row(&format!("{phase}, requests per object"), requests(floor), requests(ours), peer.and_then(requests));
+        let of = [floor, ours, peer].map(|outcome| outcome.and_then(requests));
+        row(&format!("{phase}, requests per object"), of[0], of[1], of[2]);
     }
     let usage = |outcome: &Outcome| outcome.usage;
-    let (our_usage, peer_usage) = (usage(ours), peer.and_then(usage));
+    let (our_usage, peer_usage) = (ours.and_then(usage), peer.and_then(usage));
     row("peak memory, MiB", None, our_usage.map(|usage| usage.peak), peer_usage.map(|usage| usage.peak));
     let seconds = |usage: Usage| usage.cpu.as_secs_f64();
     row("time on cores in all, s", None, our_usage.map(seconds), peer_usage.map(seconds));
-    for outcome in [Some(floor), Some(ours), peer].into_iter().flatten() {
+    for outcome in [floor, ours, peer].into_iter().flatten() {
         by_verb(outcome, size);
     }
     println!();
     for phase in ["install", "upgrade"] {
-        let ratio = ours.seconds(phase).zip(floor.seconds(phase)).map(|(ours, floor)| ours / floor);
+        let seconds = |outcome: Option<&Outcome>| outcome.and_then(|outcome| outcome.seconds(phase));
+        let ratio = seconds(ours).zip(seconds(floor)).map(|(ours, floor)| ours / floor);
         promise(&format!("{phase}: Reeve / floor, at most 1.5"), ratio, |ratio| ratio <= 1.5);
-        let ratio = peer.and_then(|peer| peer.seconds(phase)).zip(ours.seconds(phase)).map(|(peer, ours)| peer / ours);
+        let ratio = seconds(peer).zip(seconds(ours)).map(|(peer, ours)| peer / ours);
         promise(&format!("{phase}: Flux / Reeve, at least 5"), ratio, |ratio| ratio >= 5.0);
     }
     let memory = our_usage.zip(peer_usage).map(|(ours, peer)| ours.peak / peer.peak);

@@ -180,12 +180,16 @@ fn shared_files() -> Result<Vec<(String, String)>> {
     Ok(files)
 }
 
+pub(crate) fn runtime_name(number: usize) -> String {
+    format!("store-{number:05}")
+}
+
 fn runtime(number: usize) -> (String, String) {
     let region = number % REGIONS;
     let stage = if number.is_multiple_of(4) { "staging" } else { "prod" };
     let size = ["small", "medium", "large", "huge"][number / 10 % 4];
     let provider = if number.is_multiple_of(3) { "edge" } else { "cloud" };
-    let name = format!("store-{number:05}");
+    let name = runtime_name(number);
     let mut text = format!(
         "kind: Runtime\nlabels:\n  region: region-{region}\n  stage: {stage}\n  size: {size}\n  provider: {provider}\n"
     );
