@@ -20,8 +20,8 @@ use crate::clock::Clock;
 use crate::refusal::Refusal;
 use reeve_renderer::object::ObjectKey;
 
-/// How long an outcome may wait to be written down.
-const LAZY: Duration = Duration::from_secs(5);
+/// How long an outcome may wait to be written down. A page is dear to the API server, which looks at every entry of it.
+const LAZY: Duration = Duration::from_secs(30);
 
 /// The inventory could not be read or written.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -102,7 +102,7 @@ impl Keeper {
         })
     }
 
-    /// Takes changes in; they are stored within seconds.
+    /// Takes changes in; they are stored when somebody asks, at the latest half a minute later.
     pub fn note(&self, changes: impl IntoIterator<Item = Change>) {
         if self.take(changes).is_some() {
             self.0.lazy.notify_one();
@@ -113,6 +113,13 @@ impl Keeper {
     pub async fn store(&self, changes: impl IntoIterator<Item = Change>) -> Result<(), LedgerError> {
         let Some(number) = self.take(changes) else { return Ok(()) };
         self.wait_for(number).await
+    }
+
+    /// Stores what was taken in soon: there will be nothing more for a while.
+    pub fn hurry(&self) {
+        if !self.book().ledger.dirty().is_empty() {
+            self.0.urgent.notify_one();
+        }
     }
 
     /// Resolves when everything that was taken in is stored.

@@ -26,9 +26,12 @@ use crate::refusal::Refusal;
 
 /// How long news that something is under way may wait for better news.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// How long a component may be under way before its own object says so; its runtime tells sooner. A thousand components
-/// must not spend their time on telling.
+/// How often a runtime tells how far it is.
 const PROGRESS: Duration = Duration::from_secs(10);
+/// How long after one component the next one tells that it is under way. A thousand must not spend their time on telling.
+const SPACING: Duration = Duration::from_secs(2);
+/// How long any of them may wait.
+const LONGEST: Duration = Duration::from_mins(1);
 const RETRY: Duration = Duration::from_secs(5);
 const WRITES_AT_ONCE: usize = 4;
 const EVENTS_AT_MOST: usize = 256;
@@ -54,6 +57,8 @@ struct Queue {
     written: BTreeMap<Subject, Written>,
     events: VecDeque<(Subject, Happening)>,
     writing: usize,
+    /// When something was last written about the runtime.
+    told: Timestamp,
 }
 
 /// Whom a status is about.
@@ -70,12 +75,22 @@ enum Content {
     Gone,
 }
 
+/// What the cluster has of a subject. Spec and status are JSON as text, a fraction of what they take as trees.
 #[derive(Clone, Default)]
 struct Written {
-    spec: Value,
-    status: Value,
+    spec: Box<str>,
+    status: Box<str>,
     generation: Option<i64>,
     uid: Option<String>,
+}
+
+impl Written {
+    fn status(&self) -> Value {
+        match serde_json::from_str(&self.status) {
+            Ok(Value::Null) | Err(_) => json!({}),
+            Ok(status) => status,
+        }
+    }
 }
 
 /// How soon a status must be seen.
@@ -83,7 +98,6 @@ struct Written {
 pub(super) enum Haste {
     Now,
     Soon,
-    Later,
 }
 
 impl std::fmt::Debug for Outlet {
@@ -105,7 +119,7 @@ impl Outlet {
         };
         let mut queue = Queue::default();
         let written =
-            Written { status: as_json(&runtime.status), uid: runtime.metadata.uid.clone(), ..Written::default() };
+            Written { status: as_text(&runtime.status), uid: runtime.metadata.uid.clone(), ..Written::default() };
         queue.written.insert(Subject::Runtime, written);
         Self(Arc::new(Inner {
             client,
@@ -129,8 +143,8 @@ impl Outlet {
         let mut spec = object.spec.clone();
         spec.suspend = None;
         let written = Written {
-            spec: as_json(&spec),
-            status: as_json(&object.status),
+            spec: as_text(&spec),
+            status: as_text(&object.status),
             generation: object.metadata.generation,
             uid: object.metadata.uid.clone(),
         };
@@ -176,14 +190,18 @@ impl Outlet {
 
     fn queue(&self, subject: Subject, content: Content, haste: Haste) {
         let now = self.0.clock.now();
-        let due = match haste {
-            Haste::Now => now,
-            Haste::Soon => after(now, PATIENCE),
-            Haste::Later => after(now, PROGRESS),
-        };
         let mut queue = self.lock();
-        // News of the same kind must not push what waits further back.
-        let due = queue.pending.get(&subject).map_or(due, |(_, before)| due.min(*before));
+        let waits = queue.pending.get(&subject).map(|(_, due)| *due);
+        let due = match (haste, waits) {
+            (Haste::Now, _) => now,
+            // News of the same kind must not push what waits further back.
+            (Haste::Soon, Some(due)) => due,
+            (Haste::Soon, None) if subject == Subject::Runtime => after(now, PATIENCE).max(after(queue.told, PROGRESS)),
+            (Haste::Soon, None) => {
+                let before = u32::try_from(queue.pending.len()).unwrap_or(u32::MAX);
+                after(now, PATIENCE.saturating_add(SPACING.saturating_mul(before)).min(LONGEST))
+            }
+        };
         queue.pending.insert(subject, (content, due));
         drop(queue);
         self.0.wake.notify_one();
@@ -271,9 +289,11 @@ impl Outlet {
         let written = match content {
             Content::Runtime(status) => {
                 let api: Api<Runtime> = Api::namespaced(self.0.client.clone(), &self.0.namespace);
-                let status = unflipped(&before.status, as_json(status));
-                patch_status(&api, &self.0.runtime, &before.status, &status).await?;
-                Written { status, ..before }
+                let known = before.status();
+                let status = unflipped(&known, as_json(status));
+                patch_status(&api, &self.0.runtime, &known, &status).await?;
+                self.lock().told = self.0.clock.now();
+                Written { status: as_text(&status), ..before }
             }
             Content::Component(content) => self.write_component(&content.0, &content.1, before).await?,
             Content::Gone => {
@@ -300,7 +320,7 @@ impl Outlet {
         before: Written,
     ) -> Result<Written, Refusal> {
         let name = component_name(&self.0.runtime, &spec.component);
-        let wanted = as_json(spec);
+        let wanted = as_text(spec);
         let mut written = before;
         if written.spec != wanted {
             let object = json!({
@@ -311,13 +331,13 @@ impl Outlet {
                     "labels": { RUNTIME_LABEL: *self.0.runtime, COMPONENT_LABEL: spec.component },
                     "ownerReferences": [self.0.owner],
                 },
-                "spec": wanted,
+                "spec": spec,
             });
             let params = PatchParams::apply(FIELD_MANAGER).force();
             let applied = self.components().patch(&name, &params, &Patch::Apply(&object)).await;
             let applied = applied.map_err(|error| Refusal::of(&error))?;
             if applied.metadata.uid != written.uid {
-                written.status = as_json(&applied.status);
+                written.status = as_text(&applied.status);
             }
             written = Written {
                 spec: wanted,
@@ -332,9 +352,10 @@ impl Outlet {
         for condition in &mut status.conditions {
             condition.observed_generation = written.generation;
         }
-        let status = unflipped(&written.status, as_json(&status));
-        patch_status(&self.components(), &name, &written.status, &status).await?;
-        Ok(Written { status, ..written })
+        let known = written.status();
+        let status = unflipped(&known, as_json(&status));
+        patch_status(&self.components(), &name, &known, &status).await?;
+        Ok(Written { status: as_text(&status), ..written })
     }
 
     fn components(&self) -> Api<RuntimeComponent> {
@@ -385,6 +406,10 @@ pub(crate) fn as_json(value: &impl Serialize) -> Value {
         Ok(Value::Null) | Err(_) => json!({}),
         Ok(value) => value,
     }
+}
+
+fn as_text(value: &impl Serialize) -> Box<str> {
+    serde_json::to_string(value).unwrap_or_default().into()
 }
 
 #[cfg(test)]

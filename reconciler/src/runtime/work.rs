@@ -92,6 +92,7 @@ impl Work {
     pub(super) async fn apply(&self, report: &mut Report) -> Result<(), Trouble> {
         self.admit()?;
         self.jobs_before(report).await?;
+        self.announce().await?;
         for stage in [Stage::Prerequisites, Stage::Main, Stage::Gates] {
             self.stage(stage, report).await?;
         }
@@ -173,7 +174,19 @@ impl Work {
         Ok(())
     }
 
-    /// Writes down what is about to be created.
+    /// Writes down all that nobody has yet, whatever its stage, so that the components of a runtime share one write.
+    async fn announce(&self) -> Result<(), Trouble> {
+        let is_free = |key: &ObjectKey| {
+            self.ctx.keeper.read(|ledger| ledger.get(key).is_none())
+                && self.ctx.hub.get(key).is_none_or(|live| live.runtime.as_deref() == Some(&*self.ctx.runtime))
+        };
+        let free = self.desired.objects.iter().filter(|object| object.options.apply == Apply::Always);
+        let free = free.filter(|object| is_free(&object.key));
+        let planned = free.map(|object| Change::Put(object.key.clone(), self.planned(object)));
+        Ok(self.ctx.keeper.store(planned.collect::<Vec<_>>()).await?)
+    }
+
+    /// Writes down what is about to be created and is not written down as this component's.
     async fn write_ahead(&self, steps: &[Step]) -> Result<(), Trouble> {
         let planned = steps.iter().filter(|step| step.action.writes()).filter_map(|step| {
             let object = self.desired.object(&step.key)?;

@@ -17,7 +17,7 @@ use super::object;
 use crate::desired::{Desired, Revision};
 
 /// What is kept of components that many runtimes have alike.
-const CACHE: u64 = 32 << 20;
+const CACHE: u64 = 8 << 20;
 
 /// Reads and renders the revisions of one source.
 #[derive(Debug)]

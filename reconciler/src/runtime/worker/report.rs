@@ -61,11 +61,7 @@ impl Worker {
                 let failure = status.failure.clone().filter(|_| late);
                 turns.push((name, failure, status.state == Some(State::Ready)));
             }
-            let haste = match (turned, settled) {
-                (true, true) => Haste::Now,
-                (false, true) => Haste::Soon,
-                (_, false) => Haste::Later,
-            };
+            let haste = if turned && settled { Haste::Now } else { Haste::Soon };
             self.outlet.component(spec, status, haste);
         }
         for (name, failure, well) in turns {
@@ -130,6 +126,7 @@ impl Worker {
         let Some(desired) = self.desired.clone() else { return };
         let now = self.ctx.now();
         let took = since(now, rollout.began);
+        self.ctx.keeper.hurry();
         let millis = std::time::Duration::from_millis(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
         let entry = reeve_crds::outcome::HistoryEntry {
             revision: desired.revision.shown.to_string(),
