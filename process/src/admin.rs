@@ -1,41 +1,15 @@
-//! The admin server: `/livez`, `/readyz` and `/metrics` over HTTP/1.1, one request per connection, all of it bounded.
-//!
-//! It never waits for a client: what is not over in time is cut, and the end of the process waits for none of it.
+//! The admin pages `/livez`, `/readyz` and `/metrics`.
 
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::time::Duration;
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderValue, Method, Response, StatusCode};
+use http_body_util::Full;
+use hyper::body::Bytes;
 
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
-use tracing::{debug, warn};
+use crate::health::{Health, Report};
+use crate::metrics::{self, Metrics};
+use crate::server::Server;
 
-use crate::health::Health;
-use crate::metrics::Metrics;
-
-mod answer;
-use answer::answer;
-
-const MAX_CONNECTIONS: usize = 64;
-const MAX_HEAD_BYTES: usize = 16 * 1024;
-const HEAD_WITHIN: Duration = Duration::from_secs(5);
-const WHOLE_WITHIN: Duration = Duration::from_secs(10);
-/// After `accept` failed, most likely for want of file descriptors.
-const BREATH: Duration = Duration::from_millis(100);
-
-/// The admin address cannot be had.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot listen on the admin address {address}")]
-pub struct AdminError {
-    address: SocketAddr,
-    #[source]
-    cause: std::io::Error,
-}
+const PLAIN: &str = "text/plain; charset=utf-8";
 
 /// What is served.
 #[derive(Clone, Debug)]
@@ -44,65 +18,46 @@ pub(crate) struct Pages {
     pub(crate) metrics: Metrics,
 }
 
-/// A bound admin server that serves while [`Admin::serve`] is polled.
-#[derive(Debug)]
-pub(crate) struct Admin {
-    listener: TcpListener,
-    pages: Pages,
-}
-
-impl Admin {
-    pub(crate) async fn bind(address: SocketAddr, pages: Pages) -> Result<Self, AdminError> {
-        let listener = TcpListener::bind(address).await.map_err(|cause| AdminError { address, cause })?;
-        Ok(Self { listener, pages })
+impl Pages {
+    /// Serves for ever. A body that comes with a request is not looked at.
+    pub(crate) async fn serve(self, server: Server) {
+        server.serve(move |request| std::future::ready(self.answer(request.method(), request.uri().path()))).await;
     }
 
-    /// The address itself, where port 0 was asked for.
-    pub(crate) fn address(&self) -> Option<SocketAddr> {
-        self.listener.local_addr().ok()
+    /// That of a HEAD request is left without its body by hyper.
+    fn answer(&self, method: &Method, path: &str) -> Response<Full<Bytes>> {
+        let page: fn(&Self) -> Response<Full<Bytes>> = match path {
+            "/livez" => |pages| report(pages.health.livez()),
+            "/readyz" => |pages| report(pages.health.readyz()),
+            "/metrics" => Self::scrape,
+            _ => return respond(StatusCode::NOT_FOUND, PLAIN, "there are /livez, /readyz and /metrics\n"),
+        };
+        if method != Method::GET && method != Method::HEAD {
+            let mut refusal = respond(StatusCode::METHOD_NOT_ALLOWED, PLAIN, "only GET and HEAD\n");
+            refusal.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+            return refusal;
+        }
+        page(self)
     }
 
-    /// Serves for ever; dropping the future cuts every connection.
-    pub(crate) async fn serve(self) {
-        let free = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-        let mut connections = JoinSet::new();
-        loop {
-            while connections.try_join_next().is_some() {}
-            // Further clients wait in the listener's own bounded queue.
-            let Ok(slot) = Arc::clone(&free).acquire_owned().await else { return };
-            match self.listener.accept().await {
-                Ok((stream, _)) => {
-                    let pages = self.pages.clone();
-                    connections.spawn(async move {
-                        serve_connection(stream, pages).await;
-                        drop(slot);
-                    });
-                }
-                Err(error) => {
-                    warn!(%error, "cannot accept an admin connection");
-                    sleep(BREATH).await;
-                }
-            }
+    fn scrape(&self) -> Response<Full<Bytes>> {
+        match self.metrics.encode() {
+            Ok(page) => respond(StatusCode::OK, metrics::CONTENT_TYPE, page),
+            Err(_) => respond(StatusCode::INTERNAL_SERVER_ERROR, PLAIN, "cannot encode the metrics\n"),
         }
     }
 }
 
-async fn serve_connection(stream: TcpStream, pages: Pages) {
-    let service = service_fn(move |request| {
-        let response = answer(request.method(), request.uri().path(), &pages);
-        async move { Ok::<_, std::convert::Infallible>(response) }
-    });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_WITHIN)
-        .max_buf_size(MAX_HEAD_BYTES)
-        .keep_alive(false)
-        .serve_connection(TokioIo::new(stream), service);
-    match timeout(WHOLE_WITHIN, connection).await {
-        Ok(Ok(())) => {}
-        Ok(Err(error)) => debug!(%error, "admin connection failed"),
-        Err(_) => debug!("admin connection took too long"),
-    }
+fn report(Report { good, page }: Report) -> Response<Full<Bytes>> {
+    respond(if good { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, PLAIN, page)
+}
+
+fn respond(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(body.into()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@
 //! }
 //! ```
 
-pub mod admin;
+mod admin;
 pub mod args;
 pub mod boot_clock;
 pub mod gate;
@@ -36,6 +36,7 @@ pub mod logs;
 pub mod metrics;
 mod process;
 pub mod secret;
+pub mod server;
 pub mod shutdown;
 pub mod version;
 

@@ -12,13 +12,14 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 use tracing::{error, info};
 
-use crate::admin::{Admin, AdminError, Pages};
+use crate::admin::Pages;
 use crate::args::{AdminAddress, ProcessArgs};
 use crate::gate::Gate;
 use crate::health::Health;
 use crate::lease::{LeaseConfig, LeaseMetrics, contend};
 use crate::logs::{self, LogError};
 use crate::metrics::Metrics;
+use crate::server::{ListenError, Server};
 use crate::shutdown::{Limits, Outcome, Shutdown, Stop, signals};
 use crate::version;
 
@@ -37,7 +38,7 @@ pub(crate) enum StartError {
     #[error("cannot listen for signals")]
     Signals(#[source] std::io::Error),
     #[error(transparent)]
-    Admin(#[from] AdminError),
+    Admin(#[from] ListenError),
 }
 
 /// What a binary's own code gets to work with. Clones share everything.
@@ -174,13 +175,13 @@ async fn stop_or_exit(stop: Stop, deadline: Duration) {
     }
 }
 
-async fn serve_admin(address: AdminAddress, process: &Process, edges: &mut JoinSet<()>) -> Result<(), AdminError> {
+async fn serve_admin(address: AdminAddress, process: &Process, edges: &mut JoinSet<()>) -> Result<(), ListenError> {
     let AdminAddress::At(address) = address else { return Ok(()) };
     let pages = Pages { health: process.health.clone(), metrics: process.metrics.clone() };
-    let admin = Admin::bind(address, pages).await?;
-    let address = admin.address().unwrap_or(address);
+    let server = Server::bind("admin requests", address).await?;
+    let address = server.address().unwrap_or(address);
     info!(%address, "serving /livez, /readyz and /metrics");
-    edges.spawn(admin.serve());
+    edges.spawn(pages.serve(server));
     Ok(())
 }
 

@@ -25,6 +25,6 @@ pub use fetch::{FetchRequest, Fetched, Moved};
 pub use lfs::is_lfs_pointer;
 pub use local::watch_local;
 pub use mirror::{CommitFacts, MirrorError, Mirrors};
-pub use receiver::{Hook, Hooks, Receiver, ReceiverError};
+pub use receiver::{Hook, Hooks};
 pub use reference::{Choice, Head, ReferenceError, choose, shown};
 pub use webhook::{Refused, hook_id, verify};

@@ -1,23 +1,27 @@
+use std::net::SocketAddr;
+
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
 
 use super::*;
 
-struct Server {
+struct Scene {
     pages: Pages,
     address: SocketAddr,
     _tasks: JoinSet<()>,
 }
 
-async fn serve() -> Server {
+async fn serve() -> Scene {
     let pages = Pages { health: Health::default(), metrics: Metrics::new("reeve") };
-    let admin = Admin::bind("127.0.0.1:0".parse().unwrap(), pages.clone()).await.unwrap();
-    let address = admin.address().unwrap();
+    let server = Server::bind("admin requests", "127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let address = server.address().unwrap();
     let mut tasks = JoinSet::new();
-    tasks.spawn(admin.serve());
-    Server { pages, address, _tasks: tasks }
+    tasks.spawn(pages.clone().serve(server));
+    Scene { pages, address, _tasks: tasks }
 }
 
-impl Server {
+impl Scene {
     async fn ask(&self, request: &str) -> String {
         let mut stream = TcpStream::connect(self.address).await.unwrap();
         stream.write_all(format!("{request} HTTP/1.1\r\nhost: x\r\n\r\n").as_bytes()).await.unwrap();
@@ -61,34 +65,4 @@ async fn head_has_no_body_and_other_paths_and_methods_are_refused() {
     assert!(server.ask("GET /").await.starts_with("HTTP/1.1 404 "));
     let refused = server.ask("POST /readyz").await;
     assert!(refused.starts_with("HTTP/1.1 405 ") && refused.contains("allow: GET, HEAD"), "{refused}");
-}
-
-#[tokio::test]
-async fn a_head_beyond_the_limit_is_refused() {
-    let server = serve().await;
-    let answer = server.ask(&format!("GET /livez?{}", "x".repeat(MAX_HEAD_BYTES))).await;
-    assert!(!answer.starts_with("HTTP/1.1 200 "), "{answer}");
-}
-
-#[tokio::test]
-async fn clients_that_say_nothing_are_cut_and_others_get_their_turn() {
-    let server = serve().await;
-    let mut silent = Vec::new();
-    for _ in 0..=MAX_CONNECTIONS {
-        silent.push(TcpStream::connect(server.address).await.unwrap());
-    }
-    // The first answer or end that the first silent client sees is the server's patience running out.
-    tokio::time::pause();
-    let began = tokio::time::Instant::now();
-    let _ = silent[0].read_to_end(&mut Vec::new()).await;
-    assert!(began.elapsed() <= HEAD_WITHIN, "{:?}", began.elapsed());
-    tokio::time::resume();
-    assert!(server.ask("GET /livez").await.starts_with("HTTP/1.1 200 "));
-}
-
-#[tokio::test]
-async fn an_address_in_use_is_named() {
-    let server = serve().await;
-    let error = Admin::bind(server.address, server.pages.clone()).await.unwrap_err();
-    assert_eq!(error.to_string(), format!("cannot listen on the admin address {}", server.address));
 }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use kube::{Client, Config};
 use reeve_process::lease::LeaseConfig;
+use reeve_process::server::Server;
 use reeve_process::{Gate, Process, Term};
 use reeve_reconciler::clock::Clock;
 use reeve_reconciler::cluster::{Account, Cluster};
 use reeve_reconciler::controller::{Controller, Registry};
-use reeve_reconciler::git::{Hooks, Mirrors, Receiver};
+use reeve_reconciler::git::{Hooks, Mirrors};
 use reeve_reconciler::live::Hub;
 use reeve_reconciler::metrics::Metrics;
 use reeve_reconciler::news::Telling;
@@ -54,11 +55,11 @@ async fn work(args: RunArgs, process: Process) -> Result<(), Failure> {
         process.contend(Client::try_from(with.config.clone())?, lease)
     };
     if let Some(address) = with.args.webhook_address {
-        let receiver = Receiver::bind(address, with.hooks.clone()).await?;
-        info!(address = %receiver.address().unwrap_or(address), "listening for webhooks");
-        let stop = with.stop.clone();
+        let server = Server::bind("webhooks", address).await?;
+        info!(address = %server.address().unwrap_or(address), "listening for webhooks");
+        let (stop, calls) = (with.stop.clone(), with.hooks.clone().serve(server));
         process.spawn("webhooks", async move {
-            tokio::select! { () = receiver.serve() => {}, () = stop.cancelled() => {} }
+            tokio::select! { () = calls => {}, () = stop.cancelled() => {} }
         });
     }
     ready.pass();
