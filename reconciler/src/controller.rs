@@ -123,13 +123,13 @@ impl Controller {
                         }
                     }
                     Ok(Event::Init) => seen_runtimes.clear(),
-                    Err(error) => complain("Runtimes", &error),
+                    Err(error) => self.complain("Runtimes", &error),
                 },
                 Some(event) = components.next() => match event {
                     Ok(Event::Apply(object) | Event::InitApply(object)) => self.take_component(&object),
                     Ok(Event::Delete(object)) => self.drop_component(&object),
                     Ok(Event::Init | Event::InitDone) => {}
-                    Err(error) => complain("RuntimeComponents", &error),
+                    Err(error) => self.complain("RuntimeComponents", &error),
                 },
                 Some(event) = sources.next() => self.hear_of_source(event, listed, &mut early, &mut seen_sources),
                 Some(ended) = self.workers.join_next(), if !self.workers.is_empty() => {
@@ -162,13 +162,18 @@ impl Controller {
                 let gone: Vec<Id> = self.sources.keys().filter(|id| !seen.contains(id)).cloned().collect();
                 return gone.iter().for_each(|id| self.drop_source(id));
             }
-            Err(error) => return complain("GitSources", &error),
+            Err(error) => return self.complain("GitSources", &error),
         };
         if listed {
             self.take_source(object);
         } else {
             early.push(object);
         }
+    }
+
+    fn complain(&self, what: &str, error: &watcher::Error) {
+        self.setup.setup.metrics.watch_failed();
+        tracing::debug!("cannot follow {what}: {}", reeve_process::chain(error));
     }
 
     fn rollup(&mut self, namespace: &Arc<str>, source: Option<&str>) -> Rollup {
@@ -314,10 +319,6 @@ async fn keep(handle: Handle, setup: Setup, rollup: Rollup, name: Arc<str>) {
         }
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
-}
-
-fn complain(what: &str, error: &watcher::Error) {
-    tracing::debug!("cannot follow {what}: {}", reeve_process::chain(error));
 }
 
 fn watched<K>(

@@ -16,7 +16,8 @@ use tracing::{info, warn};
 
 use crate::clock::{after, since};
 use crate::desired::Revision;
-use crate::git::{Credentials, FetchRequest, Fetched, Hooks, Mirrors, Proxy};
+use crate::git::{Credentials, FetchError, FetchRequest, Fetched, Hooks, Mirrors, Proxy};
+use crate::metrics::SourceStanding;
 use crate::news::News;
 use crate::refusal::Refusal;
 use crate::runtime::{Handle, Rollup, Setup};
@@ -85,6 +86,7 @@ pub struct Source {
     failures: u32,
     next_poll: Timestamp,
     report: Report,
+    standing: SourceStanding,
     written: serde_json::Value,
     told: BTreeMap<&'static str, String>,
     listening: Listening,
@@ -109,12 +111,14 @@ impl Source {
     pub fn new(with: SourceSetup, mut objects: watch::Receiver<Arc<GitSource>>, rollup: Rollup) -> Self {
         let object = objects.borrow_and_update().clone();
         let status = object.status.clone().unwrap_or_default();
+        let now = with.setup.clock.now();
         Self {
             namespace: object.metadata.namespace.as_deref().unwrap_or_default().into(),
             name: object.metadata.name.as_deref().unwrap_or_default().into(),
-            next_poll: with.setup.clock.now(),
+            next_poll: now,
             written: crate::runtime::as_json(&status),
-            report: Report::from(status),
+            report: Report::begin(status, now),
+            standing: with.setup.metrics.follow_source(),
             with,
             objects,
             object,
@@ -267,7 +271,7 @@ impl Source {
         };
         let began = self.with.setup.clock.now();
         let fetched = self.with.mirrors.fetch(&request).await;
-        let outcome = fetched.as_ref().map_or_else(crate::git::FetchError::metric_label, |_| "Succeeded");
+        let outcome = fetched.as_ref().map_or_else(FetchError::reason, |_| "Succeeded");
         self.with.setup.metrics.fetched(outcome, since(self.with.setup.clock.now(), began));
         let fetched = fetched.map_err(|error| {
             Finding::new(error.reason(), scrub(&reeve_process::chain(&error)).into_owned(), error.is_transient())
@@ -333,7 +337,11 @@ impl Source {
         let opened = self.open(&revision).await;
         let metrics = &self.with.setup.metrics;
         metrics.rendered(since(self.with.setup.clock.now(), began));
-        metrics.revision(if opened.is_ok() { "accepted" } else { "rejected" });
+        match &opened {
+            Ok(()) => metrics.revision("accepted"),
+            Err(finding) if finding.transient => {}
+            Err(_) => metrics.revision("rejected"),
+        }
         match opened {
             Ok(()) => self.accepted(fetched, revision, url, path).await,
             Err(finding) if finding.transient => {

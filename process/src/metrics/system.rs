@@ -53,6 +53,10 @@ impl Collector for SystemCollector {
         if let Some(limit) = rustix::process::getrlimit(rustix::process::Resource::Nofile).current {
             put("process_max_fds", "How many may be open", &gauge(limit))?;
         }
+        if let Some(limit) = memory_limit() {
+            let help = "Memory that it may use: the limit of its container, or all that the machine has";
+            put("process_memory_limit_bytes", help, &gauge(limit))?;
+        }
         Ok(())
     }
 }
@@ -95,6 +99,19 @@ impl Stat {
     }
 }
 
+/// The least of what the container may use, by either version of cgroups, and what the machine has.
+fn memory_limit() -> Option<u64> {
+    let files = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
+    let limits = files.iter().filter_map(|file| fs::read_to_string(file).ok()?.trim().parse().ok());
+    let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|meminfo| total_memory(&meminfo));
+    limits.chain(machine).min()
+}
+
+fn total_memory(meminfo: &str) -> Option<u64> {
+    let total = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:")?.strip_suffix("kB"))?;
+    total.trim().parse::<u64>().ok().map(|kibibytes| kibibytes * 1024)
+}
+
 fn boot_time(stat: &str) -> Option<u64> {
     stat.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()
 }
@@ -111,5 +128,11 @@ mod tests {
         assert_eq!(Stat::parse(stat), Some(wanted));
         assert_eq!(Stat::parse("7 (a"), None);
         assert_eq!(boot_time("cpu 1 2\nbtime 1700000000\n"), Some(1_700_000_000));
+    }
+
+    #[test]
+    fn the_memory_of_the_machine_is_read_in_bytes() {
+        assert_eq!(total_memory("MemTotal:        2048 kB\nMemFree:  1 kB\n"), Some(2 * 1024 * 1024));
+        assert_eq!(total_memory("MemFree: 1 kB\n"), None);
     }
 }

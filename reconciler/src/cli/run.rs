@@ -57,7 +57,7 @@ async fn work(args: RunArgs, process: Process) -> Result<(), Failure> {
     if let Some(address) = with.args.webhook_address {
         let server = Server::bind("webhooks", address).await?;
         info!(address = %server.address().unwrap_or(address), "listening for webhooks");
-        let (stop, calls) = (with.stop.clone(), with.hooks.clone().serve(server));
+        let (stop, calls) = (with.stop.clone(), with.hooks.clone().serve(server, with.metrics.clone()));
         process.spawn("webhooks", async move {
             tokio::select! { () = calls => {}, () = stop.cancelled() => {} }
         });
@@ -100,11 +100,13 @@ impl Everything {
         let own = cluster.own()?;
         let (telling, news) = Telling::channel();
         let registry = Registry::default();
+        let writes = Arc::new(Semaphore::new(self.args.concurrency.into()));
+        let _followed = self.metrics.follow_term(cluster.breaker().clone(), writes.clone());
         let setup = Setup {
             hub: Hub::new(cluster.clone(), clock.clone()),
             cluster,
             clock: clock.clone(),
-            writes: Arc::new(Semaphore::new(self.args.concurrency.into())),
+            writes,
             control_plane: Arc::new(self.control_plane()),
             identity: self.identity.clone(),
             telling,

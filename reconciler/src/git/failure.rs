@@ -39,22 +39,22 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
-    const fn words(self) -> (&'static str, &'static str) {
+    const fn word(self) -> &'static str {
         match self {
-            Self::AuthenticationFailed => ("AuthenticationFailed", "authentication_failed"),
-            Self::HostKeyRefused => ("HostKeyRefused", "host_key_refused"),
-            Self::CertificateRefused => ("CertificateRefused", "certificate_refused"),
-            Self::NotFound => ("NotFound", "not_found"),
-            Self::RefNotFound => ("RefNotFound", "ref_not_found"),
-            Self::InvalidRef => ("InvalidRef", "invalid_ref"),
-            Self::EmptyRepository => ("EmptyRepository", "empty_repository"),
-            Self::TimedOut => ("TimedOut", "timed_out"),
-            Self::Unreachable => ("Unreachable", "unreachable"),
-            Self::DiskFull => ("DiskFull", "disk_full"),
-            Self::MirrorCorrupt => ("MirrorCorrupt", "mirror_corrupt"),
-            Self::Unsupported => ("Unsupported", "unsupported"),
-            Self::BrokenOff => ("BrokenOff", "broken_off"),
-            Self::FetchFailed => ("FetchFailed", "fetch_failed"),
+            Self::AuthenticationFailed => "AuthenticationFailed",
+            Self::HostKeyRefused => "HostKeyRefused",
+            Self::CertificateRefused => "CertificateRefused",
+            Self::NotFound => "NotFound",
+            Self::RefNotFound => "RefNotFound",
+            Self::InvalidRef => "InvalidRef",
+            Self::EmptyRepository => "EmptyRepository",
+            Self::TimedOut => "TimedOut",
+            Self::Unreachable => "Unreachable",
+            Self::DiskFull => "DiskFull",
+            Self::MirrorCorrupt => "MirrorCorrupt",
+            Self::Unsupported => "Unsupported",
+            Self::BrokenOff => "BrokenOff",
+            Self::FetchFailed => "FetchFailed",
         }
     }
 }
@@ -74,14 +74,9 @@ impl FetchError {
         self.kind
     }
 
-    /// The reason of a condition.
+    /// The reason of a condition, and the label of a metric.
     pub fn reason(&self) -> &'static str {
-        self.kind.words().0
-    }
-
-    /// The label of a metric.
-    pub fn metric_label(&self) -> &'static str {
-        self.kind.words().1
+        self.kind.word()
     }
 
     /// Whether it may go away with nobody changing the source, its Secrets or its repository.
@@ -110,12 +105,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reason_is_the_name_of_its_kind_and_a_label_is_the_same_in_small_letters() {
-        let kinds = [FailureKind::TimedOut, FailureKind::HostKeyRefused, FailureKind::RefNotFound];
-        for kind in kinds {
-            let (reason, label) = kind.words();
-            assert_eq!(reason, format!("{kind:?}"));
-            assert_eq!(label.replace('_', ""), reason.to_lowercase());
+    fn a_reason_is_the_name_of_its_kind() {
+        for kind in [FailureKind::TimedOut, FailureKind::HostKeyRefused, FailureKind::RefNotFound] {
+            assert_eq!(kind.word(), format!("{kind:?}"));
         }
     }
 }

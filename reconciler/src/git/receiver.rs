@@ -11,6 +11,8 @@ use reeve_process::secret::Secret;
 use reeve_process::server::Server;
 use tokio::sync::Notify;
 
+use crate::metrics::Metrics;
+
 mod answer;
 #[cfg(test)]
 mod tests;
@@ -45,11 +47,15 @@ impl Hooks {
         self.table.write().unwrap_or_else(PoisonError::into_inner).remove(id);
     }
 
-    /// Answers calls for ever.
-    pub async fn serve(self, server: Server) {
+    /// Answers calls for ever, and counts them.
+    pub async fn serve(self, server: Server, metrics: Metrics) {
         let answers = move |request| {
-            let hooks = self.clone();
-            async move { answer(request, &hooks).await }
+            let (hooks, metrics) = (self.clone(), metrics.clone());
+            async move {
+                let answered = answer(request, &hooks).await;
+                metrics.called(answered.status());
+                answered
+            }
         };
         server.serve(answers).await;
     }

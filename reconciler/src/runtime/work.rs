@@ -249,7 +249,7 @@ impl Work {
         self.ctx.cluster.breaker().pass(&self.ctx.clock).await;
         let known = self.ctx.keeper.read(|ledger| ledger.get(&object.key).is_some_and(|entry| entry.uid.is_some()));
         let result = {
-            let _slot = self.ctx.budget.slot().await.ok_or_else(stopped)?;
+            let _slot = self.ctx.metrics.waiting(self.ctx.budget.slot()).await.ok_or_else(stopped)?;
             applier.apply(object, known).await
         };
         self.ctx.metrics.written("apply", result.as_ref().map_or_else(ApplyError::reason, |_| "Succeeded"));
@@ -464,7 +464,7 @@ async fn remove_one(
     let uid = ctx.hub.get(key).map(|live| live.uid).or(entry.uid);
     ctx.cluster.breaker().pass(&ctx.clock).await;
     let gone = {
-        let _slot = ctx.budget.slot().await.ok_or_else(stopped)?;
+        let _slot = ctx.metrics.waiting(ctx.budget.slot()).await.ok_or_else(stopped)?;
         let deleted = applier.delete(key, &kind, uid.as_deref()).await;
         ctx.metrics.written("delete", deleted.as_ref().map_or_else(ApplyError::reason, |_| "Succeeded"));
         deleted?

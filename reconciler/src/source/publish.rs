@@ -127,6 +127,7 @@ impl Source {
             self.event(warning, &reason, message).await;
         }
         let status = status::source(&self.report, &self.object, &self.rollup.all(), self.with.setup.clock.now());
+        self.standing.set(self.report.facts(status.state.unwrap_or_default()));
         let status = unflipped(&self.written, as_json(&status));
         let Ok(own) = self.with.setup.cluster.own() else { return };
         let api: Api<GitSource> = Api::namespaced(own, &self.namespace);

@@ -11,6 +11,7 @@ use reeve_crds::{GitSource, GitSourceStatus, State};
 
 use crate::desired::Revision;
 use crate::git::CommitFacts;
+use crate::metrics::SourceFacts;
 use crate::runtime::{Standing, cut, set_condition, weight};
 
 const MESSAGE: usize = 1024;
@@ -45,6 +46,8 @@ pub(super) struct Report {
     rejected_for: Option<i64>,
     pub(super) handled: Option<String>,
     pub(super) webhook_path: Option<String>,
+    /// When the last good fetch was, or the first look.
+    fetched_at: Option<Timestamp>,
     /// Why the last fetch failed, and since when.
     unfetched: Option<(Finding, Timestamp)>,
     conditions: Vec<Condition>,
@@ -68,7 +71,13 @@ impl From<GitSourceStatus> for Report {
 }
 
 impl Report {
-    pub(super) fn fetched(&mut self, _: Timestamp) {
+    /// What a status left, looked at for the first time.
+    pub(super) fn begin(status: GitSourceStatus, now: Timestamp) -> Self {
+        Self { fetched_at: Some(now), ..Self::from(status) }
+    }
+
+    pub(super) fn fetched(&mut self, now: Timestamp) {
+        self.fetched_at = Some(now);
         self.unfetched = None;
     }
 
@@ -105,6 +114,17 @@ impl Report {
             since: before.and_then(|before| before.since.clone()).or(Some(Time(now))),
         });
         self.rejected_for = self.generation;
+    }
+
+    /// What is counted of a source in this state.
+    pub(super) fn facts(&self, state: State) -> SourceFacts {
+        SourceFacts {
+            state,
+            unfetched: self.unfetched.is_some(),
+            rejected: self.rejected.is_some(),
+            fetched_at: self.fetched_at,
+            accepted_at: self.commit.as_ref().and_then(|commit| commit.accepted_at.as_ref()).map(|at| at.0),
+        }
     }
 
     /// Whether the spec is another than the one for which a revision was refused.

@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use super::{Hook, Hooks};
+use crate::metrics::Metrics;
 
 const TOKEN: &str = "s3cret";
 
@@ -30,7 +31,7 @@ impl Scene {
         let server = Server::bind("webhooks", "127.0.0.1:0".parse().unwrap()).await.unwrap();
         let address = server.address().unwrap();
         let mut serving = JoinSet::new();
-        serving.spawn(hooks.clone().serve(server));
+        serving.spawn(hooks.clone().serve(server, Metrics::default()));
         Self { address, hooks, wake, _serving: serving }
     }
 

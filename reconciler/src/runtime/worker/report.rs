@@ -154,6 +154,7 @@ impl Worker {
 
     /// One line and one event per changed failure, not per try.
     pub(super) fn tell_trouble(&mut self, name: &Arc<str>, trouble: &Trouble, attempts: u32, is_news: bool) {
+        self.ctx.metrics.failed(trouble.reason);
         if is_news {
             warn!(runtime = %self.ctx.runtime, component = %name, reason = trouble.reason, "{}", trouble.message);
             self.outlet.event(Some(name), true, trouble.reason, &trouble.message);
@@ -165,6 +166,7 @@ impl Worker {
 
     /// Health did not come in time.
     fn tell_late(&mut self, name: &Arc<str>, failure: &Failure) {
+        self.ctx.metrics.failed(&failure.reason);
         warn!(runtime = %self.ctx.runtime, component = %name, reason = failure.reason, "{}", failure.message);
         self.outlet.event(Some(name), true, &failure.reason, &failure.message);
         self.tell_people(name, &failure.reason, &failure.message);

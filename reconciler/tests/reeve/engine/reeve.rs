@@ -4,6 +4,11 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use super::page::Page;
+
 /// A running `reeve run`. Its log is shown if the test fails.
 pub(crate) struct Reeve {
     child: Child,
@@ -13,10 +18,15 @@ pub(crate) struct Reeve {
 impl Reeve {
     /// Starts it for one namespace, reaching the cluster as the kubeconfig says.
     pub(crate) fn start(kubeconfig: &Path, namespace: &str, data: &Path, args: &[&str]) -> Self {
+        Self::run(kubeconfig, data, &[&["--no-lease", "--watch-namespace", namespace], args].concat())
+    }
+
+    /// As [`start`](Self::start), with a lease unless the arguments say otherwise.
+    pub(crate) fn run(kubeconfig: &Path, data: &Path, args: &[&str]) -> Self {
         let log = (1..1000).map(|run| data.join(format!("run-{run}.log"))).find(|log| !log.exists()).unwrap();
         let output = File::create(&log).unwrap();
         let child = Command::new(env!("CARGO_BIN_EXE_reeve"))
-            .args(["run", "--no-lease", "--admin-address", "none", "--watch-namespace", namespace, "--data-folder"])
+            .args(["run", "--admin-address", "127.0.0.1:0", "--data-folder"])
             .arg(data.join("mirrors"))
             .args(args)
             .env("KUBECONFIG", kubeconfig)
@@ -31,6 +41,27 @@ impl Reeve {
     /// What it has said so far.
     pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    /// The address in its log line that says this.
+    pub(crate) async fn address(&self, line: &str) -> String {
+        reeve_tests::eventually(&format!("it says {line}"), || async {
+            let log = self.log();
+            let lines = log.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+            let found = lines.into_iter().find(|said| said["message"] == line);
+            found.and_then(|said| said["address"].as_str().map(str::to_owned)).ok_or(log)
+        })
+        .await
+    }
+
+    /// What a scrape of its metrics gets.
+    pub(crate) async fn metrics(&self) -> Page {
+        let address = self.address("serving /livez, /readyz and /metrics").await;
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        Page::read(answer.split_once("\r\n\r\n").unwrap().1)
     }
 
     pub(crate) fn pid(&self) -> i32 {

@@ -1,0 +1,106 @@
+//! What a scrape of a working `reeve run` gets.
+
+use reeve_tests::eventually;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use super::page::Page;
+use super::reeve::Reeve;
+use super::scene::{Scene, config};
+
+type Series<'a> = (&'a str, &'a [(&'a str, &'a str)]);
+
+impl Reeve {
+    /// Waits until a scrape has these values.
+    pub(super) async fn shows(&self, wanted: &[(Series<'_>, f64)]) -> Page {
+        eventually(&format!("the page has {wanted:?}"), || async {
+            let page = self.metrics().await;
+            let differs = wanted.iter().find(|((name, labels), value)| page.value(name, labels) != Some(*value));
+            match differs {
+                None => Ok(page),
+                Some(((name, labels), _)) => {
+                    Err(format!("{name} {labels:?}: {:?} in {page:?}", page.value(name, labels)))
+                }
+            }
+        })
+        .await
+    }
+}
+
+#[tokio::test]
+async fn a_commit_a_drift_and_a_bad_commit_show_on_the_page() {
+    let scene = Scene::new("metrics").await;
+    scene.component("web", "1.0.0", &(config("settings", "git") + &config("more", "git")));
+    let first = scene.push();
+    scene.follow().await;
+    let reeve = scene.reeve_through(scene.cluster.kubeconfig(), &["--webhook-address", "127.0.0.1:0"]);
+    scene.applied(&first).await;
+    let page = reeve
+        .shows(&[
+            (("reeve_runtimes", &[("state", "Ready")]), 1.0),
+            (("reeve_components", &[("state", "Ready")]), 1.0),
+            (("reeve_sources", &[("state", "Ready")]), 1.0),
+            (("reeve_sources_unfetched", &[]), 0.0),
+            (("reeve_sources_rejected", &[]), 0.0),
+            (("reeve_revisions_total", &[("outcome", "accepted")]), 1.0),
+            (("reeve_object_writes_total", &[("verb", "apply"), ("outcome", "Succeeded")]), 2.0),
+            (("reeve_rollout_seconds_count", &[]), 1.0),
+            (("reeve_render_seconds_count", &[]), 1.0),
+            (("reeve_api_server_reachable", &[]), 1.0),
+            (("reeve_writes_limit", &[]), 32.0),
+            (("reeve_writes_running", &[]), 0.0),
+            (("reeve_writes_waiting", &[]), 0.0),
+            (("reeve_drift_total", &[("outcome", "repaired")]), 0.0),
+        ])
+        .await;
+    let fetches = page.value("reeve_fetches_total", &[("outcome", "Succeeded")]);
+    assert!(fetches >= Some(1.0) && page.value("reeve_fetch_seconds_count", &[]) == fetches, "{page:?}");
+    let [started, commit, fetch] =
+        ["process_start_time_seconds", "reeve_last_commit_timestamp_seconds", "reeve_oldest_fetch_timestamp_seconds"]
+            .map(|name| page.value(name, &[]).unwrap());
+    assert!(commit >= started && fetch >= started, "{page:?}");
+    let memory = page.value("process_resident_memory_bytes", &[]).unwrap();
+    assert!(page.value("process_memory_limit_bytes", &[]).unwrap() > memory, "{page:?}");
+
+    scene.meddle("settings", "hand").await;
+    scene.comes_to_say("settings", "git").await;
+    reeve.shows(&[(("reeve_drift_total", &[("outcome", "repaired")]), 1.0)]).await;
+
+    let webhooks = reeve.address("listening for webhooks").await;
+    let mut call = TcpStream::connect(webhooks).await.unwrap();
+    call.write_all(b"POST /hooks/guessed HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}").await.unwrap();
+    call.read_to_string(&mut String::new()).await.unwrap();
+    reeve.shows(&[(("reeve_webhook_calls_total", &[("outcome", "refused")]), 1.0)]).await;
+
+    scene.component("web", "1.1.0", "a: {{ Values.missing }}\n");
+    scene.push();
+    reeve
+        .shows(&[
+            (("reeve_revisions_total", &[("outcome", "rejected")]), 1.0),
+            (("reeve_sources_rejected", &[]), 1.0),
+            (("reeve_sources", &[("state", "Warning")]), 1.0),
+            (("reeve_runtimes", &[("state", "Ready")]), 1.0),
+        ])
+        .await;
+}
+
+#[tokio::test]
+async fn whoever_stands_by_says_so_and_counts_nothing_that_the_leader_counts() {
+    let scene = Scene::new("standby").await;
+    scene.component("web", "1.0.0", &config("settings", "git"));
+    let first = scene.push();
+    scene.follow().await;
+    let args = ["--lease-namespace", &scene.namespace, "--watch-namespace", &scene.namespace];
+    let leader = Reeve::run(scene.cluster.kubeconfig(), scene.data.path(), &args);
+    scene.applied(&first).await;
+    let folder = tempfile::tempdir().unwrap();
+    let standby = Reeve::run(scene.cluster.kubeconfig(), folder.path(), &args);
+    let leads: Series<'_> = ("reeve_leader", &[("lease", "reeve")]);
+    let page = standby.shows(&[(leads, 0.0), (("reeve_runtimes", &[("state", "Ready")]), 0.0)]).await;
+    assert_eq!(page.value("reeve_api_server_reachable", &[]), None);
+    leader.shows(&[(leads, 1.0), (("reeve_runtimes", &[("state", "Ready")]), 1.0)]).await;
+
+    leader.terminate().await;
+    let ready: Series<'_> = ("reeve_runtimes", &[("state", "Ready")]);
+    standby.shows(&[(leads, 1.0), (ready, 1.0), (("reeve_leader_terms_total", &[]), 1.0)]).await;
+}
