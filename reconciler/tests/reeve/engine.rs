@@ -10,6 +10,7 @@ mod health;
 mod isolation;
 mod jobs;
 mod metrics;
+mod monitoring;
 mod order;
 mod page;
 mod proxy;

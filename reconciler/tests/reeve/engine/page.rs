@@ -20,6 +20,10 @@ impl Page {
         Self(text.lines().filter(|line| !line.starts_with('#')).map(Sample::read).collect())
     }
 
+    pub(crate) fn samples(&self) -> &[Sample] {
+        &self.0
+    }
+
     /// The value of the one sample with this name and these labels.
     pub(crate) fn value(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
         let is_so = |sample: &&Sample| labels.iter().all(|(label, value)| sample.has(label, value));

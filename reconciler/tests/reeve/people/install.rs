@@ -90,6 +90,33 @@ fn values_change_what_is_installed() {
 }
 
 #[test]
+fn the_dashboard_and_the_alerts_come_when_asked_for() {
+    let file = |name: &str| {
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../charts/reeve/files").join(name)).unwrap()
+    };
+    let asked = ["--set", "dashboard.enabled=true", "--set", "alerts.enabled=true"];
+    let runbooks = ["--set", "alerts.runbooks=https://wiki.example.com/reeve"];
+    let objects = printed(&[&asked[..], &runbooks[..]].concat());
+    let dashboard = named(&objects, "ConfigMap", "reeve-dashboard").unwrap();
+    assert_eq!(dashboard["metadata"]["labels"]["grafana_dashboard"], "1");
+    let shown: Value = serde_json::from_str(dashboard["data"]["reeve.json"].as_str().unwrap()).unwrap();
+    assert!(shown == serde_json::from_str::<Value>(&file("dashboard.json")).unwrap(), "the dashboard differs");
+    let alerts = named(&objects, "PrometheusRule", "reeve").unwrap();
+    let links = file("alerts.yaml").replace("docs/operations.md", "https://wiki.example.com/reeve");
+    assert!(alerts["spec"] == serde_yaml::from_str::<Value>(&links).unwrap(), "{}", alerts["spec"]);
+    assert!(!alerts["spec"].to_string().contains("docs/operations.md"));
+}
+
+#[test]
+fn the_process_listens_where_its_probes_ask() {
+    let objects = printed(&["--set", "admin.port=8080", "--set", "webhook.port=8081"]);
+    let container = &named(&objects, "Deployment", "reeve").unwrap()["spec"]["template"]["spec"]["containers"][0];
+    let args = json!(["run", "--webhook-address=0.0.0.0:8081", "--admin-address=0.0.0.0:8080"]);
+    assert_eq!(container["args"], args);
+    assert_eq!(container["ports"][1], json!({ "name": "admin", "containerPort": 8080 }));
+}
+
+#[test]
 fn values_that_mean_nothing_are_refused() {
     let folder = Repository::empty();
     for (value, said) in [
