@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 
 use crate::news::{Item, News};
 
+mod lanes;
+mod post;
 mod sender;
 #[cfg(test)]
 mod tests;

@@ -18,7 +18,6 @@ use crate::clock::{after, since};
 use crate::desired::Revision;
 use crate::git::{Credentials, FetchError, FetchRequest, Fetched, Hooks, Mirrors, Proxy};
 use crate::metrics::SourceStanding;
-use crate::news::News;
 use crate::refusal::Refusal;
 use crate::runtime::{Handle, Rollup, Setup};
 
@@ -26,6 +25,7 @@ mod hooks;
 mod object;
 mod publish;
 mod status;
+mod telling;
 mod workshop;
 
 use hooks::Listening;
@@ -89,6 +89,8 @@ pub struct Source {
     standing: SourceStanding,
     written: serde_json::Value,
     told: BTreeMap<&'static str, String>,
+    /// Whether people were told that it fails.
+    failing: bool,
     listening: Listening,
 }
 
@@ -129,6 +131,7 @@ impl Source {
             last_seen: None,
             failures: 0,
             told: BTreeMap::new(),
+            failing: false,
             listening: Listening::default(),
         }
     }
@@ -214,13 +217,9 @@ impl Source {
                     self.failures += before;
                 }
             }
-            Err(finding) => {
-                self.failures += 1;
-                self.tell("fetch", &finding);
-                self.report.unfetched(finding, now);
-                self.fall_back().await;
-            }
+            Err(finding) => self.unfetched(finding).await,
         }
+        self.tell_people();
         self.report.handled = request.or(self.report.handled.take());
         self.next_poll = after(self.with.setup.clock.now(), self.pause());
     }
@@ -344,24 +343,9 @@ impl Source {
         }
         match opened {
             Ok(()) => self.accepted(fetched, revision, url, path).await,
-            Err(finding) if finding.transient => {
-                // Nothing is wrong with the commit: it is tried again.
-                self.failures += 1;
-                self.tell("fetch", &finding);
-                self.report.unfetched(finding, self.with.setup.clock.now());
-                self.fall_back().await;
-            }
-            Err(finding) => {
-                self.tell("revision", &finding);
-                let now = self.with.setup.clock.now();
-                self.with.setup.telling.tell_of_source(
-                    &self.namespace,
-                    &self.name,
-                    News::Held { revision: fetched.revision.clone(), message: finding.message.clone() },
-                );
-                self.report.reject(&revision, finding, now);
-                self.fall_back().await;
-            }
+            // Nothing is wrong with the commit: it is tried again.
+            Err(finding) if finding.transient => self.unfetched(finding).await,
+            Err(finding) => self.refused(&revision, finding).await,
         }
     }
 
@@ -433,21 +417,5 @@ impl Source {
         self.hand_out(&opened).await?;
         self.workshop.accept(&opened);
         Ok(())
-    }
-
-    /// One line and one event per changed failure.
-    fn tell(&mut self, about: &'static str, finding: &Finding) {
-        let line = format!("{}: {}", finding.reason, finding.message);
-        if self.told.get(about) != Some(&line) {
-            warn!(source = %self.name, reason = finding.reason, "{}", finding.message);
-            self.report.events.push((true, finding.reason.to_owned(), finding.message.clone()));
-            self.told.insert(about, line);
-        }
-    }
-
-    fn recovered(&mut self, about: &'static str) {
-        if self.told.remove(about).is_some() {
-            info!(source = %self.name, about, "well again");
-        }
     }
 }

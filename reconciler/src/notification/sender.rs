@@ -1,20 +1,22 @@
-//! Sends notifications, a few times if need be, and never holds anybody up.
+//! Sends notifications, a few times if need be, and never holds anybody up: neither who tells nor other receivers.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use http_body_util::{BodyExt as _, Full, Limited};
-use hyper::body::Bytes;
-use hyper_util::client::legacy::Client as HttpClient;
-use hyper_util::rt::TokioExecutor;
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret as SecretObject;
-use kube::client::ConfigExt as _;
-use kube::{Api, Client, Config};
+use kube::{Api, Client};
 use reeve_crds::GitSource;
-use reeve_crds::git_source::NotificationFormat;
+use reeve_crds::git_source::Notification;
 use reeve_process::secret::{Secret, scrub};
+use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
 use tracing::warn;
 
+use super::lanes::{Entry, Lanes};
+use super::post::{SendError, WITHIN, post};
 use super::{Address, request, wants};
 use crate::clock::Clock;
 use crate::metrics::Metrics;
@@ -23,11 +25,9 @@ use crate::runtime::cut;
 
 const TRIES: u32 = 4;
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
-const WITHIN: Duration = Duration::from_secs(10);
-/// More of an answer is not read.
-const ANSWER: usize = 64 << 10;
 
 /// Tells whoever the sources name.
+#[derive(Clone)]
 pub struct Notifier {
     client: Client,
     clock: Clock,
@@ -40,25 +40,32 @@ impl std::fmt::Debug for Notifier {
     }
 }
 
-/// A notification could not be sent.
-#[derive(Debug, thiserror::Error)]
-enum SendError {
-    #[error("cannot read Secret {name}")]
-    Read {
-        name: String,
-        #[source]
-        cause: Box<kube::Error>,
-    },
-    #[error("Secret {name} has no key address: write the URL to post to")]
-    NoAddress { name: String },
-    #[error("the address in Secret {name} is not a URL that can be posted to")]
-    BadAddress { name: String },
-    #[error("cannot connect: {0}")]
-    Connect(String),
-    #[error("the receiver answered {0}")]
-    Refused(http::StatusCode),
-    #[error("the receiver did not answer in time")]
-    Late,
+/// Something to tell, and when it was heard of.
+#[derive(Debug)]
+struct Story {
+    item: Item,
+    at: Timestamp,
+}
+
+#[derive(Debug)]
+enum Job {
+    /// Find out whom to tell.
+    Look(Arc<Story>),
+    /// Tell this one.
+    Send(Arc<Story>, Box<Notification>),
+}
+
+/// Namespace, source, and the notification by name if that is known. So everybody hears things in their order.
+type Lane = (Arc<str>, Arc<str>, Option<String>);
+
+impl Job {
+    fn lane(&self) -> Lane {
+        let of = |story: &Story, name| (story.item.namespace.clone(), story.item.source.clone(), name);
+        match self {
+            Self::Look(story) => of(story, None),
+            Self::Send(story, notification) => of(story, Some(notification.name.clone())),
+        }
+    }
 }
 
 impl Notifier {
@@ -69,70 +76,115 @@ impl Notifier {
 
     /// Sends what arrives until nobody can tell any more.
     pub async fn run(&self, mut items: mpsc::Receiver<Item>) {
-        while let Some(item) = items.recv().await {
-            let sources: Api<GitSource> = Api::namespaced(self.client.clone(), &item.namespace);
-            // A source that is gone has nobody to tell.
-            let Ok(Some(source)) = sources.get_opt(&item.source).await else { continue };
-            for notification in source.spec.notifications.iter().filter(|notification| wants(notification, &item.news))
-            {
-                let sent = self.send(&item, &notification.secret_ref.name, notification.format).await;
-                self.metrics.notified(if sent.is_ok() { "Succeeded" } else { "Failed" });
-                if let Err(error) = sent {
-                    let why = cut(&scrub(&reeve_process::chain(&error)), 300);
-                    warn!(source = %item.source, notification = %notification.name, "cannot notify: {why}");
+        let mut lanes = Lanes::default();
+        let mut working = JoinSet::new();
+        loop {
+            let jobs = tokio::select! {
+                Some(item) = items.recv() => vec![Job::Look(Arc::new(Story { item, at: self.clock.now() }))],
+                Some(done) = working.join_next() => {
+                    let Ok((lane, jobs)) = done else { continue };
+                    if let Some(next) = lanes.done(&lane) {
+                        working.spawn(self.clone().work(lane, next));
+                    }
+                    jobs
+                }
+                else => return,
+            };
+            for job in jobs {
+                let lane = job.lane();
+                match lanes.enter(lane.clone(), job) {
+                    Entry::Begin(job) => drop(working.spawn(self.clone().work(lane, job))),
+                    Entry::Waits => {}
+                    Entry::Instead(_) => self.metrics.notified("dropped"),
                 }
             }
         }
     }
 
-    async fn send(&self, item: &Item, secret: &str, format: NotificationFormat) -> Result<(), SendError> {
-        let address = self.address(&item.namespace, secret).await?;
-        let now = self.clock.now();
-        let id = format!("{}.{}.{}", item.namespace, item.source, now.as_nanosecond());
+    /// Does it, and says what is to be done next.
+    async fn work(self, lane: Lane, job: Job) -> (Lane, Vec<Job>) {
+        let jobs = match job {
+            Job::Look(story) => self.look(&story).await,
+            Job::Send(story, notification) => {
+                let sent = self.persist(|| self.send(&story, &notification)).await;
+                self.tell(&story, &notification.name, sent);
+                Vec::new()
+            }
+        };
+        (lane, jobs)
+    }
+
+    /// Whom a source wants to be told.
+    async fn look(&self, story: &Arc<Story>) -> Vec<Job> {
+        let Item { namespace, source, news, .. } = &story.item;
+        match self.persist(|| self.read::<GitSource>("GitSource", namespace, source)).await {
+            Ok(Some(source)) => {
+                let wanted = source.spec.notifications.into_iter().filter(|notification| wants(notification, news));
+                wanted.map(|notification| Job::Send(story.clone(), Box::new(notification))).collect()
+            }
+            // A source that is gone has nobody to tell.
+            Ok(None) => Vec::new(),
+            Err(error) => {
+                self.tell(story, "", Err(error));
+                Vec::new()
+            }
+        }
+    }
+
+    fn tell(&self, story: &Story, notification: &str, sent: Result<(), SendError>) {
+        self.metrics.notified(if sent.is_ok() { "Succeeded" } else { "Failed" });
+        if let Err(error) = sent {
+            let why = cut(&scrub(&reeve_process::chain(&error)), 300);
+            warn!(source = %story.item.source, notification, "cannot notify: {why}");
+        }
+    }
+
+    /// Tries a few times, as long as it may help.
+    async fn persist<T, F>(&self, work: impl Fn() -> F) -> Result<T, SendError>
+    where
+        F: Future<Output = Result<T, SendError>>,
+    {
         let mut pause = FIRST_PAUSE;
-        let mut tries = 0;
-        loop {
-            let bad = |_| SendError::BadAddress { name: secret.to_owned() };
-            let request = request(item, format, &address, &id, now).map_err(bad)?;
-            tries += 1;
-            match post(request).await {
-                Ok(()) => return Ok(()),
-                Err(SendError::Refused(status)) if status.is_client_error() && status.as_u16() != 429 => {
-                    return Err(SendError::Refused(status));
-                }
-                Err(error) if tries == TRIES => return Err(error),
-                Err(_) => self.clock.sleep(pause).await,
+        for _ in 1..TRIES {
+            match work().await {
+                Err(error) if error.is_transient() => self.clock.sleep(pause).await,
+                done => return done,
             }
             pause *= 2;
         }
+        work().await
+    }
+
+    async fn send(&self, story: &Story, notification: &Notification) -> Result<(), SendError> {
+        let Story { item, at } = story;
+        let name = &notification.secret_ref.name;
+        let address = self.address(&item.namespace, name).await?;
+        // The same each time, so that a receiver knows what it has already.
+        let id = format!("{}.{}.{}", item.namespace, item.source, at.as_nanosecond());
+        let request = request(item, notification.format, &address, &id, *at);
+        post(request.map_err(|_| SendError::BadAddress { name: name.clone() })?).await
     }
 
     async fn address(&self, namespace: &str, name: &str) -> Result<Address, SendError> {
-        let secrets: Api<SecretObject> = Api::namespaced(self.client.clone(), namespace);
-        let unread = |cause| SendError::Read { name: name.to_owned(), cause: Box::new(cause) };
-        let data = secrets.get(name).await.map_err(unread)?.data.unwrap_or_default();
+        let no_address = || SendError::NoAddress { name: name.to_owned() };
+        let secret = self.read::<SecretObject>("Secret", namespace, name).await?.ok_or_else(no_address)?;
+        let data = secret.data.unwrap_or_default();
         let text = |key: &str| {
             let value = data.get(key).and_then(|value| std::str::from_utf8(&value.0).ok()).map(str::trim);
             value.filter(|value| !value.is_empty()).map(|value| Secret::new(value.to_owned()))
         };
-        let url = text("address").ok_or_else(|| SendError::NoAddress { name: name.to_owned() })?;
-        Ok(Address { url, token: text("token") })
+        Ok(Address { url: text("address").ok_or_else(no_address)?, token: text("token") })
     }
-}
 
-async fn post(request: http::Request<Vec<u8>>) -> Result<(), SendError> {
-    // Trusts what the machine trusts, as the client of a cluster without a CA of its own does.
-    let connector = Config::new(request.uri().clone()).rustls_https_connector();
-    let connector = connector.map_err(|error| SendError::Connect(error.to_string()))?;
-    let client: HttpClient<_, Full<Bytes>> = HttpClient::builder(TokioExecutor::new()).build(connector);
-    let (parts, body) = request.into_parts();
-    let sent = async {
-        let answer = client.request(http::Request::from_parts(parts, Full::from(body))).await;
-        let answer = answer.map_err(|error| SendError::Connect(reeve_process::chain(&error)))?;
-        let status = answer.status();
-        // Read so that the connection can end well; what it says is of no interest.
-        let _ = Limited::new(answer.into_body(), ANSWER).collect().await;
-        if status.is_success() { Ok(()) } else { Err(SendError::Refused(status)) }
-    };
-    tokio::time::timeout(WITHIN, sent).await.unwrap_or(Err(SendError::Late))
+    async fn read<K>(&self, kind: &'static str, namespace: &str, name: &str) -> Result<Option<K>, SendError>
+    where
+        K: kube::Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>
+            + Clone
+            + DeserializeOwned
+            + std::fmt::Debug,
+    {
+        let api: Api<K> = Api::namespaced(self.client.clone(), namespace);
+        let read = timeout(WITHIN, api.get_opt(name)).await.map_err(|_elapsed| SendError::Late)?;
+        read.map_err(|cause| SendError::Read { kind, name: name.to_owned(), cause: Box::new(cause) })
+    }
 }

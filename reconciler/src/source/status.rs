@@ -86,6 +86,11 @@ impl Report {
         self.unfetched = Some((finding, since));
     }
 
+    /// Why the last fetch failed, if it did.
+    pub(super) fn trouble(&self) -> Option<&Finding> {
+        self.unfetched.as_ref().map(|(finding, _)| finding)
+    }
+
     pub(super) fn accept(&mut self, revision: &Revision, commit: &CommitFacts, now: Timestamp) {
         self.rejected = None;
         let same = self.commit.as_ref().is_some_and(|before| before.id == commit.id);

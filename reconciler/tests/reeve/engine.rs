@@ -11,6 +11,7 @@ mod isolation;
 mod jobs;
 mod metrics;
 mod monitoring;
+mod notifications;
 mod order;
 mod page;
 mod proxy;

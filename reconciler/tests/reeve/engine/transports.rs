@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::scene::{Scene, config};
 
 impl Scene {
-    async fn secret(&self, name: &str, data: Value) {
+    pub(super) async fn secret(&self, name: &str, data: Value) {
         let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": name }, "stringData": data });
         self.api::<Secret>()
             .patch(name, &PatchParams::apply("somebody").force(), &Patch::Apply(&secret))

@@ -1,0 +1,68 @@
+//! What is told of a source that fails: a line and an event for each changed failure, and news for people.
+
+use tracing::{info, warn};
+
+use super::Source;
+use super::status::Finding;
+use crate::desired::Revision;
+use crate::news::News;
+
+/// Failures in a row after which people are told.
+const REPEATED: u32 = 3;
+
+impl Source {
+    /// There is no new revision to be had; the last good one stays in force.
+    pub(super) async fn unfetched(&mut self, finding: Finding) {
+        self.failures += 1;
+        self.tell("fetch", &finding);
+        self.report.unfetched(finding, self.with.setup.clock.now());
+        self.fall_back().await;
+    }
+
+    /// There is a new revision that cannot be used; the last good one stays in force.
+    pub(super) async fn refused(&mut self, revision: &Revision, finding: Finding) {
+        self.tell("revision", &finding);
+        let before = self.report.rejected.as_ref().and_then(|rejected| rejected.commit.as_deref());
+        // After a restart it is looked at again, which is no news.
+        if before != Some(&*revision.commit) {
+            self.news(News::Held { revision: revision.shown.to_string(), message: finding.message.clone() });
+        }
+        self.report.reject(revision, finding, self.with.setup.clock.now());
+        self.fall_back().await;
+    }
+
+    /// Tells people once that it fails again and again, and once that it does no longer.
+    pub(super) fn tell_people(&mut self) {
+        let news = match self.report.trouble() {
+            Some(finding) if self.failures >= REPEATED && !self.failing => {
+                let last_good = self.report.revision.as_deref().unwrap_or("nothing yet");
+                let message = format!("{} (last good: {last_good})", finding.message);
+                News::Failed { reason: finding.reason.to_owned(), message }
+            }
+            None if self.failing => News::Recovered { message: "the repository is read again".to_owned() },
+            Some(_) | None => return,
+        };
+        self.failing = matches!(news, News::Failed { .. });
+        self.news(news);
+    }
+
+    fn news(&self, news: News) {
+        self.with.setup.telling.tell_of_source(&self.namespace, &self.name, news);
+    }
+
+    /// One line and one event per changed failure.
+    fn tell(&mut self, about: &'static str, finding: &Finding) {
+        let line = format!("{}: {}", finding.reason, finding.message);
+        if self.told.get(about) != Some(&line) {
+            warn!(source = %self.name, reason = finding.reason, "{}", finding.message);
+            self.report.events.push((true, finding.reason.to_owned(), finding.message.clone()));
+            self.told.insert(about, line);
+        }
+    }
+
+    pub(super) fn recovered(&mut self, about: &'static str) {
+        if self.told.remove(about).is_some() {
+            info!(source = %self.name, about, "well again");
+        }
+    }
+}
