@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::StreamExt as _;
+use futures::stream::BoxStream;
+use kube::core::NamespaceResourceScope;
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client, ResourceExt as _};
@@ -18,7 +20,10 @@ use crate::clock::since;
 use crate::runtime::{End, Handle, Rollup, Setup, Standing, Wish};
 use crate::source::{Runtimes, Source, SourceSetup};
 
+mod hearing;
 mod unsupported;
+
+use hearing::Hearing;
 
 type Id = (Arc<str>, Arc<str>);
 
@@ -98,9 +103,9 @@ impl Controller {
     /// Runs until the work is stopped; returns when everything that was under way has ended.
     pub async fn run(mut self, client: Client) {
         let stop = self.setup.setup.stop.clone();
-        let mut runtimes = watched::<Runtime>(&client, self.namespace.as_deref());
-        let mut components = watched::<RuntimeComponent>(&client, self.namespace.as_deref());
-        let mut sources = watched::<GitSource>(&client, self.namespace.as_deref());
+        let mut runtimes = self.watched::<Runtime>(&client);
+        let mut components = self.watched::<RuntimeComponent>(&client);
+        let mut sources = self.watched::<GitSource>(&client);
         let mut listed = false;
         let mut early = Vec::new();
         let (mut seen_runtimes, mut seen_sources) = (Vec::new(), Vec::new());
@@ -123,13 +128,12 @@ impl Controller {
                         }
                     }
                     Ok(Event::Init) => seen_runtimes.clear(),
-                    Err(error) => self.complain("Runtimes", &error),
+                    Err(_) => {}
                 },
                 Some(event) = components.next() => match event {
                     Ok(Event::Apply(object) | Event::InitApply(object)) => self.take_component(&object),
                     Ok(Event::Delete(object)) => self.drop_component(&object),
-                    Ok(Event::Init | Event::InitDone) => {}
-                    Err(error) => self.complain("RuntimeComponents", &error),
+                    Ok(Event::Init | Event::InitDone) | Err(_) => {}
                 },
                 Some(event) = sources.next() => self.hear_of_source(event, listed, &mut early, &mut seen_sources),
                 Some(ended) = self.workers.join_next(), if !self.workers.is_empty() => {
@@ -162,7 +166,7 @@ impl Controller {
                 let gone: Vec<Id> = self.sources.keys().filter(|id| !seen.contains(id)).cloned().collect();
                 return gone.iter().for_each(|id| self.drop_source(id));
             }
-            Err(error) => return self.complain("GitSources", &error),
+            Err(_) => return,
         };
         if listed {
             self.take_source(object);
@@ -171,9 +175,23 @@ impl Controller {
         }
     }
 
-    fn complain(&self, what: &str, error: &watcher::Error) {
-        self.setup.setup.metrics.watch_failed();
-        tracing::debug!("cannot follow {what}: {}", reeve_process::chain(error));
+    /// All that happens to a kind; failures are told of and end with it being followed again.
+    fn watched<K>(&self, client: &Client) -> BoxStream<'static, watcher::Result<Event<K>>>
+    where
+        K: kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>
+            + Clone
+            + std::fmt::Debug
+            + serde::de::DeserializeOwned
+            + Send
+            + 'static,
+    {
+        let api: Api<K> = match &self.namespace {
+            Some(namespace) => Api::namespaced(client.clone(), namespace),
+            None => Api::all(client.clone()),
+        };
+        let mut hearing = Hearing::new(K::kind(&()), self.setup.setup.metrics.clone());
+        let events = kube::runtime::watcher(api, watcher::Config::default()).default_backoff();
+        events.inspect(move |event| hearing.hear(event)).boxed()
     }
 
     fn rollup(&mut self, namespace: &Arc<str>, source: Option<&str>) -> Rollup {
@@ -319,23 +337,4 @@ async fn keep(handle: Handle, setup: Setup, rollup: Rollup, name: Arc<str>) {
         }
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
-}
-
-fn watched<K>(
-    client: &Client,
-    namespace: Option<&str>,
-) -> futures::stream::BoxStream<'static, watcher::Result<Event<K>>>
-where
-    K: kube::Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>
-        + Clone
-        + std::fmt::Debug
-        + serde::de::DeserializeOwned
-        + Send
-        + 'static,
-{
-    let api: Api<K> = match namespace {
-        Some(namespace) => Api::namespaced(client.clone(), namespace),
-        None => Api::all(client.clone()),
-    };
-    kube::runtime::watcher(api, watcher::Config::default()).default_backoff().boxed()
 }

@@ -1,6 +1,6 @@
 //! What a scrape of a working `reeve run` gets.
 
-use reeve_tests::eventually;
+use reeve_tests::{Forwarder, eventually};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -103,4 +103,45 @@ async fn whoever_stands_by_says_so_and_counts_nothing_that_the_leader_counts() {
     leader.terminate().await;
     let ready: Series<'_> = ("reeve_runtimes", &[("state", "Ready")]);
     standby.shows(&[(leads, 1.0), (ready, 1.0), (("reeve_leader_terms_total", &[]), 1.0)]).await;
+}
+
+#[tokio::test]
+async fn an_api_server_that_is_away_shows_on_the_page_and_a_few_times_in_the_log() {
+    let scene = Scene::new("away").await;
+    let forwarder = Forwarder::to_cluster(&scene.cluster).await.unwrap();
+    let direct = std::fs::read_to_string(scene.cluster.kubeconfig()).unwrap();
+    let url = scene.cluster.config().unwrap().cluster_url.to_string();
+    let kubeconfig = scene.data.path().join("forwarder.yaml");
+    let through = direct.replace(url.trim_end_matches('/'), &format!("https://{}", forwarder.address()));
+    std::fs::write(&kubeconfig, through).unwrap();
+    let maps = |say: &str| ["a", "b", "c", "d", "e", "f"].map(|name| config(name, say)).concat();
+    scene.component("web", "1.0.0", &maps("one"));
+    let first = scene.push();
+    scene.follow().await;
+    let reeve = scene.reeve_through(&kubeconfig, &[]);
+    scene.applied(&first).await;
+    let reachable: Series<'_> = ("reeve_api_server_reachable", &[]);
+    let page = reeve.shows(&[(reachable, 1.0)]).await;
+    assert_eq!(page.value("reeve_watch_failures_total", &[]), Some(0.0));
+
+    forwarder.cut();
+    scene.component("web", "1.1.0", &maps("two"));
+    let second = scene.push();
+    reeve.shows(&[(reachable, 0.0)]).await;
+    eventually("watches have failed often", || async {
+        let failures = reeve.metrics().await.value("reeve_watch_failures_total", &[]);
+        if failures > Some(8.0) { Ok(()) } else { Err(format!("{failures:?}")) }
+    })
+    .await;
+    let told = reeve.log().matches("cannot follow").count();
+    assert!((3..=8).contains(&told), "{told} lines in {}", reeve.log());
+
+    forwarder.pass();
+    scene.applied(&second).await;
+    reeve.shows(&[(reachable, 1.0)]).await;
+    eventually("all three kinds are followed again", || async {
+        let log = reeve.log();
+        if log.matches("followed again").count() == 3 { Ok(()) } else { Err(log) }
+    })
+    .await;
 }
