@@ -15,28 +15,39 @@ use crate::boot_clock::{BootClock, BootTime, Clock};
 mod client;
 mod connection;
 mod layer;
+mod requests;
 mod term;
 
 pub use client::GatedClientError;
 pub use layer::{GateLayer, GateService};
+pub use requests::{Counting, Requests};
 pub use term::{NotLeader, Term};
 
 /// Tells whether this process leads. Clones look at the same gate.
 #[derive(Clone, Debug)]
-pub struct Gate(watch::Receiver<Option<Term>>);
+pub struct Gate {
+    terms: watch::Receiver<Option<Term>>,
+    requests: Requests,
+}
 
 impl Gate {
     /// A gate that nobody guards: for commands that a person runs, and for tests.
     pub fn always_open() -> Self {
         let term = Term::begin(1, BootTime::NEVER, Arc::new(BootClock), None);
-        Self(watch::channel(Some(term)).1)
+        Self { terms: watch::channel(Some(term)).1, requests: Requests::default() }
+    }
+
+    /// The same gate, whose clients count what they ask.
+    #[must_use]
+    pub fn counting(self, requests: &Requests) -> Self {
+        Self { requests: requests.clone(), ..self }
     }
 
     /// The term of this moment.
     pub fn term(&self) -> Result<Term, NotLeader> {
-        let term = self.0.borrow().clone().ok_or(NotLeader)?;
+        let term = self.terms.borrow().clone().ok_or(NotLeader)?;
         term.check()?;
-        Ok(term)
+        Ok(term.counting(&self.requests))
     }
 
     pub fn check(&self) -> Result<(), NotLeader> {
@@ -49,13 +60,13 @@ impl Gate {
 
     /// Waits until this process leads. An error says that it never will again: whoever contended has ended.
     pub async fn leading(&self) -> Result<Term, NotLeader> {
-        let mut terms = self.0.clone();
+        let mut terms = self.terms.clone();
         loop {
             let open = terms.wait_for(|term| term.as_ref().is_some_and(|term| term.check().is_ok())).await;
             match open {
                 Ok(term) => {
                     if let Some(term) = term.as_ref() {
-                        return Ok(term.clone());
+                        return Ok(term.clone().counting(&self.requests));
                     }
                 }
                 Err(_) => return self.term(),
@@ -77,7 +88,7 @@ impl GateKeeper {
     /// `margin` is how long after the end of a term nobody else may start.
     pub(crate) fn new(clock: Arc<dyn Clock>, margin: Duration) -> (Self, Gate) {
         let (terms, gate) = watch::channel(None);
-        (Self { terms, clock, margin, begun: 0 }, Gate(gate))
+        (Self { terms, clock, margin, begun: 0 }, Gate { terms: gate, requests: Requests::default() })
     }
 
     /// Lets the gate be open until `until`, or closes it. True if a new term began.

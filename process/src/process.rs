@@ -14,7 +14,7 @@ use tracing::{error, info};
 
 use crate::admin::Pages;
 use crate::args::{AdminAddress, ProcessArgs};
-use crate::gate::Gate;
+use crate::gate::{Gate, Requests};
 use crate::health::Health;
 use crate::lease::{LeaseConfig, LeaseMetrics, contend};
 use crate::logs::{self, LogError};
@@ -47,6 +47,8 @@ pub struct Process {
     pub metrics: Metrics,
     pub health: Health,
     pub shutdown: Shutdown,
+    /// Counts what clients ask of an API server.
+    pub requests: Requests,
     leases: LeaseMetrics,
     tasks: Tasks,
 }
@@ -54,8 +56,9 @@ pub struct Process {
 impl Process {
     fn new(binary: &'static str) -> Self {
         let (metrics, shutdown) = (Metrics::new(binary), Shutdown::default());
-        let leases = LeaseMetrics::register(&metrics);
-        Self { tasks: Tasks::new(shutdown.clone()), metrics, health: Health::default(), shutdown, leases }
+        let (leases, requests) = (LeaseMetrics::register(&metrics), Requests::register(&metrics));
+        let (tasks, health) = (Tasks::new(shutdown.clone()), Health::default());
+        Self { metrics, health, shutdown, requests, leases, tasks }
     }
 
     /// Runs `work` beside `main`; the drain waits for it, so it must watch [`Shutdown::draining`]. If it panics the
@@ -88,7 +91,7 @@ impl Process {
             };
             contender.run(stop).await;
         });
-        gate
+        gate.counting(&self.requests)
     }
 }
 

@@ -63,7 +63,7 @@ impl Default for Inner {
         // From a millisecond to somewhat over a quarter of an hour.
         let time = || Histogram::new(exponential_buckets(0.001, 4.0, 11));
         Self {
-            writes: Family::default(),
+            writes: writes(["apply", "delete"]),
             waiting: Gauge::default(),
             drift: outcomes(["repaired", "reported", "contested"]),
             failures: Family::default(),
@@ -78,6 +78,14 @@ impl Default for Inner {
             followed: Followed::default(),
         }
     }
+}
+
+fn writes<const N: usize>(verbs: [&'static str; N]) -> Family<Write, Counter> {
+    let family = Family::default();
+    for verb in verbs {
+        drop(family.get_or_create(&Write { verb, outcome: "Succeeded" }));
+    }
+    family
 }
 
 /// With these at nought from the start, so that the first one counts as a rise.

@@ -57,6 +57,7 @@ impl Term {
             .option_layer(config.default_retry.then(|| RetryLayer::new(RetryPolicy::server_retry())))
             .option_layer(config.auth_layer().map_err(failed)?)
             .layer(config.extra_headers_layer().map_err(failed)?)
+            .layer(self.requests())
             .map_err(BoxError::from)
             .service(client);
         Ok(Client::new(service, namespace))

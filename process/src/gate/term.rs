@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+use super::Requests;
 use crate::boot_clock::{BootTime, Clock};
 
 /// This process does not lead, or no longer.
@@ -34,7 +35,7 @@ impl NotLeader {
 
 /// One stretch of leadership, from an acquisition to its end. Clones are of the same term.
 #[derive(Clone, Debug)]
-pub struct Term(Arc<Inner>);
+pub struct Term(Arc<Inner>, Requests);
 
 #[derive(Debug)]
 struct Inner {
@@ -50,7 +51,17 @@ struct Inner {
 impl Term {
     pub(super) fn begin(number: u64, until: BootTime, clock: Arc<dyn Clock>, margin: Option<Duration>) -> Self {
         let over = CancellationToken::new();
-        Self(Arc::new(Inner { number, until: AtomicU64::new(until.as_nanos()), over, clock, margin }))
+        let inner = Inner { number, until: AtomicU64::new(until.as_nanos()), over, clock, margin };
+        Self(Arc::new(inner), Requests::default())
+    }
+
+    /// The same term, whose clients count here what they ask.
+    pub(super) fn counting(self, requests: &Requests) -> Self {
+        Self(self.0, requests.clone())
+    }
+
+    pub(super) fn requests(&self) -> Requests {
+        self.1.clone()
     }
 
     /// Counts the terms of this process.

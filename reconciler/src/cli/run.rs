@@ -47,7 +47,7 @@ async fn work(args: RunArgs, process: Process) -> Result<(), Failure> {
     };
     with.metrics.register(&process.metrics);
     let gate = if with.args.no_lease {
-        Gate::always_open()
+        Gate::always_open().counting(&process.requests)
     } else {
         let namespace = with.args.lease_namespace.clone().unwrap_or_else(|| with.config.default_namespace.clone());
         let mut lease = LeaseConfig::new(namespace, "reeve");

@@ -53,6 +53,8 @@ async fn a_commit_a_drift_and_a_bad_commit_show_on_the_page() {
             (("reeve_drift_total", &[("outcome", "repaired")]), 0.0),
         ])
         .await;
+    let requests = page.value("reeve_api_requests_total", &[("method", "PATCH"), ("code", "200")]);
+    assert!(requests >= Some(1.0) && page.value("reeve_api_request_seconds_count", &[]) > requests, "{page:?}");
     let fetches = page.value("reeve_fetches_total", &[("outcome", "Succeeded")]);
     assert!(fetches >= Some(1.0) && page.value("reeve_fetch_seconds_count", &[]) == fetches, "{page:?}");
     let [started, commit, fetch] =

@@ -79,6 +79,11 @@ fn words(matcher: &str) -> Vec<(String, String)> {
     value.split('|').map(|word| (label.to_owned(), word.to_owned())).collect()
 }
 
+/// Whether a value is the word, in which a dot stands for any letter.
+fn fits(word: &str, value: &str) -> bool {
+    word.len() == value.len() && word.chars().zip(value.chars()).all(|(wanted, found)| wanted == '.' || wanted == found)
+}
+
 /// The labels that a query groups or joins by.
 fn grouped_by(query: &str) -> Vec<&str> {
     let lists = ["by (", "on ("].into_iter().flat_map(|mark| query.split(mark).skip(1));
@@ -95,7 +100,7 @@ fn check(query: &str, page: &Page) -> Result<(), String> {
             return Err(format!("there is no {metric}"));
         }
         for (label, word) in wanted {
-            if !page.named(metric).any(|sample| sample.has(label, word)) {
+            if !page.named(metric).any(|sample| sample.labels.get(label).is_some_and(|found| fits(word, found))) {
                 return Err(format!("there is no {metric} with {label}={word}"));
             }
         }
