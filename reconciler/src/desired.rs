@@ -12,7 +12,7 @@ use reeve_crds::annotation::CONTENT;
 use reeve_crds::runtime_component::ComponentTarget;
 use reeve_renderer::bundle::{Bundle, BundleComponent, Object};
 use reeve_renderer::diagnostic::Diagnostic;
-use reeve_renderer::fleet;
+use reeve_renderer::fleet::{self, HealthRule};
 use reeve_renderer::object::{Hook, ObjectKey, Origin};
 use serde_json::Value;
 
@@ -75,6 +75,8 @@ pub struct DesiredComponent {
     pub jobs: Vec<DesiredJob>,
     /// How the health of its own kinds is told.
     pub health: Arc<[Expressions]>,
+    /// The same as it is written.
+    pub health_rules: Arc<[HealthRule]>,
 }
 
 /// An object as it is sent.
@@ -188,6 +190,7 @@ impl DesiredComponent {
             objects,
             jobs,
             health: expressions(component, findings),
+            health_rules: component.health.clone(),
         }
     }
 
@@ -202,12 +205,20 @@ impl DesiredComponent {
             && self.service_account == component.service_account
             && self.timeout == timeout(component)
             && self.origin == origin(component)
+            && self.health_rules == component.health
     }
 
     /// An object by its key.
     pub fn object(&self, key: &ObjectKey) -> Option<&DesiredObject> {
         self.objects.iter().find(|object| object.key == *key)
     }
+}
+
+fn options(object: &Object, value: &Value) -> Result<Options, Diagnostic> {
+    payload::options(value).map_err(|error| {
+        Diagnostic::error("annotation", format!("{}: {}", object.key, reeve_process::chain(&error)))
+            .at(object.origin.place())
+    })
 }
 
 fn timeout(component: &BundleComponent) -> Option<Duration> {
@@ -245,10 +256,7 @@ fn expressions(component: &BundleComponent, findings: &mut Vec<Diagnostic>) -> A
 impl DesiredObject {
     fn new(object: &Object, delegated: &Delegated, purpose: Option<&str>) -> Result<Self, Diagnostic> {
         let value = as_json(object);
-        let options = payload::options(&value).map_err(|error| {
-            Diagnostic::error("annotation", format!("{}: {}", object.key, reeve_process::chain(&error)))
-                .at(object.origin.place())
-        })?;
+        let options = options(object, &value)?;
         let mut ignored = options.ignore.clone();
         ignored.extend(delegated.get(&object_ref(&object.key)).into_iter().flatten().cloned());
         let sent =

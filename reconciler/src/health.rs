@@ -35,19 +35,35 @@ pub struct Health {
     pub state: HealthState,
     /// What is missing or wrong, such as `1 of 3 replicas available`; may be empty if nothing is.
     pub message: String,
+    /// When it counts as failed, if nothing changes before.
+    pub fails_at: Option<Timestamp>,
 }
 
 impl Health {
+    fn new(state: HealthState, message: impl Into<String>) -> Self {
+        Self { state, message: message.into(), fails_at: None }
+    }
+
     fn current(message: impl Into<String>) -> Self {
-        Self { state: HealthState::Current, message: message.into() }
+        Self::new(HealthState::Current, message)
     }
 
     fn in_progress(message: impl Into<String>) -> Self {
-        Self { state: HealthState::InProgress, message: message.into() }
+        Self::new(HealthState::InProgress, message)
     }
 
     fn failed(message: impl Into<String>) -> Self {
-        Self { state: HealthState::Failed, message: message.into() }
+        Self::new(HealthState::Failed, message)
+    }
+
+    /// On its way, but not for ever.
+    fn in_progress_until(fails_at: Timestamp, message: impl Into<String>) -> Self {
+        Self { fails_at: Some(fails_at), ..Self::in_progress(message) }
+    }
+
+    /// How the object is now, if nothing changed since it was judged.
+    pub fn at(&self, now: Timestamp) -> HealthState {
+        if self.fails_at.is_some_and(|at| at <= now) { HealthState::Failed } else { self.state }
     }
 
     pub fn is_current(&self) -> bool {
@@ -66,7 +82,7 @@ pub fn assess(object: &Value, rules: &[Expressions], now: Timestamp) -> Health {
     let api_version = text(object, "/apiVersion").unwrap_or_default();
     let kind = text(object, "/kind").unwrap_or_default();
     if object.pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null()) {
-        return Health { state: HealthState::Terminating, message: terminating(object) };
+        return Health::new(HealthState::Terminating, terminating(object));
     }
     if let Some(rule) = rules.iter().find(|rule| rule.is_for(api_version, kind)) {
         return rule.assess(object);

@@ -41,8 +41,10 @@ pub struct Live {
 /// How far a watch is.
 #[derive(Clone, Debug)]
 enum WatchState {
-    /// What exists is being listed for the first time.
+    /// What exists is being listed, for the first time or because it was outdated.
     Listing,
+    /// Objects were judged by rules that changed since: all is listed once more.
+    Outdated,
     /// Everything was seen.
     Watching,
     /// Nothing was ever seen; it is tried again.

@@ -33,8 +33,8 @@ pub enum ExpressionError {
     NotAccepted { which: &'static str, kind: String, why: String },
 }
 
-/// By which a kind is judged, instead of what is known of it.
-#[derive(Clone, Debug)]
+/// By which a kind is judged, instead of what is known of it. Equal if they are written alike.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Expressions {
     api_version: String,
     kind: String,
@@ -45,11 +45,18 @@ pub struct Expressions {
 #[derive(Debug)]
 struct Part {
     which: Which,
+    text: Box<str>,
     expression: Expression,
     shape: Shape,
 }
 
-#[derive(Clone, Copy, Debug)]
+impl PartialEq for Part {
+    fn eq(&self, other: &Self) -> bool {
+        (self.which, &self.text) == (other.which, &other.text)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Which {
     InProgress,
     Failed,
@@ -88,6 +95,12 @@ impl Expressions {
     /// Whether objects of this kind are judged by these.
     pub fn is_for(&self, api_version: &str, kind: &str) -> bool {
         self.api_version == api_version && self.kind == kind
+    }
+
+    /// Those of two sets that the other set does not have.
+    pub fn differing<'a>(before: &'a [Self], after: &'a [Self]) -> Vec<&'a Self> {
+        let gone = before.iter().filter(|rule| !after.contains(rule));
+        gone.chain(after.iter().filter(|rule| !before.contains(rule))).collect()
     }
 
     pub(super) fn assess(&self, object: &Value) -> Health {
@@ -137,7 +150,7 @@ impl Part {
             }
         };
         match Shape::of(&expression) {
-            Ok(shape) => Ok(Self { which, expression, shape }),
+            Ok(shape) => Ok(Self { which, text: text.into(), expression, shape }),
             Err(why) => Err(ExpressionError::NotAccepted { which: name, kind, why }),
         }
     }

@@ -1,12 +1,15 @@
 //! Pods, and the Jobs that run them to an end.
 
-use jiff::{SignedDuration, Timestamp};
+use std::time::Duration;
+
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{Condition, Health, integer, text};
+use crate::clock::after;
 
 /// How long a scheduler may look for a node before the pod counts as failed.
-const SCHEDULING: SignedDuration = SignedDuration::from_secs(15);
+const SCHEDULING: Duration = Duration::from_secs(15);
 
 pub(super) fn pod(object: &Value, now: Timestamp) -> Health {
     match text(object, "/status/phase") {
@@ -52,8 +55,11 @@ fn unschedulable(object: &Value, now: Timestamp) -> Option<Health> {
     let scheduled =
         Condition::find(object, "PodScheduled").filter(|it| it.is_false() && it.reason == "Unschedulable")?;
     let since = scheduled.since.or_else(|| text(object, "/metadata/creationTimestamp")?.parse().ok());
-    let is_late = since.is_some_and(|since| now.duration_since(since) > SCHEDULING);
-    Some(if is_late { Health::failed(scheduled.told()) } else { Health::in_progress(scheduled.told()) })
+    Some(match since.map(|since| after(since, SCHEDULING)) {
+        Some(late) if late <= now => Health::failed(scheduled.told()),
+        Some(late) => Health::in_progress_until(late, scheduled.told()),
+        None => Health::in_progress(scheduled.told()),
+    })
 }
 
 pub(super) fn job(object: &Value) -> Health {

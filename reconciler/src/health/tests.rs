@@ -210,6 +210,18 @@ fn a_pod_is_current_when_it_is_ready_or_done() {
 }
 
 #[test]
+fn a_pod_without_a_node_says_when_it_counts_as_failed() {
+    let object = json!({ "apiVersion": "v1", "kind": "Pod", "status": { "phase": "Pending", "conditions": [{
+        "type": "PodScheduled", "status": "False", "reason": "Unschedulable", "lastTransitionTime": "2026-01-01T00:00:50Z",
+    }] } });
+    let at = |time: &str| -> Timestamp { time.parse().unwrap() };
+    let health = assess(&object, &[], at("2026-01-01T00:00:51Z"));
+    assert_eq!(health.fails_at, Some(at("2026-01-01T00:01:05Z")));
+    assert_eq!(health.at(at("2026-01-01T00:01:04Z")), InProgress);
+    assert_eq!(health.at(at("2026-01-01T00:01:05Z")), Failed);
+}
+
+#[test]
 fn a_job_is_current_only_when_it_is_complete_or_suspended() {
     let table = [
         (json!({}), json!({ "active": 1 }), InProgress, "0 of 1 pods succeeded, 1 active"),

@@ -57,6 +57,16 @@ impl Index {
         self.lock().objects.get(key).map(|(live, _)| live.clone())
     }
 
+    /// Whether an object of this kind is a component's.
+    pub(super) fn has_any(&self, group: &str, kind: &str, runtime: &str, component: &str) -> bool {
+        let first = ObjectKey { group: group.into(), kind: kind.into(), namespace: None, name: "".into() };
+        let seen = self.lock();
+        let of_kind = seen.objects.range(first..).take_while(|(key, _)| *key.group == *group && *key.kind == *kind);
+        of_kind
+            .map(|(_, (live, _))| live)
+            .any(|live| live.runtime.as_deref() == Some(runtime) && live.component.as_deref() == Some(component))
+    }
+
     pub(super) fn subscribe(&self, runtime: Arc<str>) -> Dirty {
         let dirty = Dirty::default();
         let mut seen = self.lock();
@@ -187,6 +197,19 @@ mod tests {
         index.end_listing(&listing, |_| true);
         let left = ["gone", "before", "since"].map(|name| index.get(&key(name)).is_some());
         assert_eq!(left, [false, true, true]);
+    }
+
+    #[test]
+    fn whose_objects_of_a_kind_there_are_is_known() {
+        let index = Index::default();
+        index.seen(key("a"), Live { component: Some("web".into()), ..live(1, "x") });
+        assert!(index.has_any("", "ConfigMap", "eu", "web"));
+        for (group, kind, runtime, component) in
+            [("apps", "ConfigMap", "eu", "web"), ("", "Secret", "eu", "web"), ("", "ConfigMap", "us", "web")]
+        {
+            assert!(!index.has_any(group, kind, runtime, component), "{group} {kind} {runtime}");
+        }
+        assert!(!index.has_any("", "ConfigMap", "eu", "db"));
     }
 
     #[test]

@@ -71,6 +71,7 @@ fn component(objects: Vec<DesiredObject>) -> DesiredComponent {
         objects,
         jobs: Vec::new(),
         health: Vec::new().into(),
+        health_rules: Vec::new().into(),
     }
 }
 

@@ -51,6 +51,8 @@ pub(super) struct Condition {
     pub(super) total: i32,
     /// The worst first.
     pub(super) unhealthy: Vec<UnhealthyObject>,
+    /// When the next of them counts as failed, if nothing changes before.
+    pub(super) worse_at: Option<Timestamp>,
 }
 
 /// One component.
@@ -168,7 +170,7 @@ impl Record {
 }
 
 /// How the objects of a component are doing, as far as is known.
-pub(super) fn examine(desired: &DesiredComponent, view: &dyn View) -> Condition {
+pub(super) fn examine(desired: &DesiredComponent, view: &dyn View, now: Timestamp) -> Condition {
     let mut condition = Condition::default();
     let mut unhealthy: Vec<(u8, UnhealthyObject)> = Vec::new();
     for object in desired.objects.iter().filter(|object| object.options.apply != Apply::Never) {
@@ -181,14 +183,17 @@ pub(super) fn examine(desired: &DesiredComponent, view: &dyn View) -> Condition 
                     condition.healthy += 1;
                     continue;
                 }
-                Some(health) => match health.state {
+                Some(health) => match health.at(now) {
                     HealthState::Current => {
                         condition.healthy += 1;
                         continue;
                     }
                     HealthState::Failed => (0, Ailment::Failed, Some(health.message)),
                     HealthState::Terminating => (2, Ailment::Terminating, Some(health.message)),
-                    HealthState::InProgress => (3, Ailment::InProgress, Some(health.message)),
+                    HealthState::InProgress => {
+                        condition.worse_at = condition.worse_at.into_iter().chain(health.fails_at).min();
+                        (3, Ailment::InProgress, Some(health.message))
+                    }
                 },
             },
         };

@@ -407,7 +407,9 @@ impl Worker {
                 Phase::Settling { deadline } if record.status.state != Some(State::Error) => Some(*deadline),
                 _ => None,
             };
-            phase.into_iter().chain(record.again_at)
+            let settles = matches!(record.phase, Phase::Settling { .. });
+            let worse_at = record.condition.worse_at.filter(|_| settles);
+            phase.into_iter().chain(record.again_at).chain(worse_at)
         };
         self.records.values().flat_map(of_record).chain([self.next_full_check]).min().unwrap_or(Timestamp::MAX)
     }

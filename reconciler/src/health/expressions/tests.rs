@@ -168,3 +168,12 @@ fn rules_can_be_shared_between_threads() {
     fn shared<T: Send + Sync>() {}
     shared::<Expressions>();
 }
+
+#[test]
+fn rules_are_the_same_if_they_are_written_alike() {
+    let [good, great, again] = ["good", "great", "good"].map(|mood| rule(&format!("status.mood == '{mood}'")).unwrap());
+    let one = std::slice::from_ref;
+    assert!(Expressions::differing(one(&good), one(&again)).is_empty());
+    assert_eq!(Expressions::differing(one(&good), one(&great)), [&good, &great]);
+    assert_eq!(Expressions::differing(&[], one(&good)), [&good]);
+}

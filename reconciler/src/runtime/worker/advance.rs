@@ -33,7 +33,7 @@ impl Worker {
             self.rollout = Some(super::Rollout { began: now, changes: 0 });
         }
         for component in &desired.components {
-            self.setup.hub.set_rules(&self.ctx.runtime, &component.name, component.health.clone());
+            self.setup.hub.set_rules(&self.ctx.runtime, &component.name, &component.health);
             let record = self
                 .records
                 .entry(component.name.clone())
@@ -162,13 +162,13 @@ impl Worker {
                 false
             }
             (Phase::Settling { .. }, Some(desired)) => {
-                let condition = examine(desired, &*self.ctx);
+                let condition = examine(desired, &*self.ctx, now);
                 let healthy = condition.unhealthy.is_empty();
                 self.set_condition(name, condition);
                 healthy && self.settled(name)
             }
             (Phase::Ready, Some(desired)) => {
-                let condition = examine(desired, &*self.ctx);
+                let condition = examine(desired, &*self.ctx, now);
                 let timeout = self.timeout(desired);
                 let ill = !condition.unhealthy.is_empty();
                 self.set_condition(name, condition);
@@ -334,7 +334,7 @@ impl Worker {
             Task::Remove => {
                 self.records.remove(&name);
                 self.specs.remove(&name);
-                self.setup.hub.set_rules(&self.ctx.runtime, &name, Arc::default());
+                self.setup.hub.set_rules(&self.ctx.runtime, &name, &Arc::default());
                 self.outlet.gone(&name);
             }
         }

@@ -2,12 +2,13 @@
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{DeleteParams, Patch, PatchParams};
-use reeve_crds::{Inventory, State};
+use reeve_crds::outcome::Outcome;
+use reeve_crds::{Inventory, Open, State};
 use reeve_tests::{ControlPlane, Forwarder, eventually};
 use serde_json::json;
 
 use super::proxy::{Proxy, Rule};
-use super::scene::{Scene, config};
+use super::scene::{Scene, config, definition};
 
 async fn refused_for_a_while(prefix: &str, code: u16) {
     let scene = Scene::new(prefix).await;
@@ -43,6 +44,34 @@ async fn a_server_that_is_overloaded_is_asked_again_later() {
 #[tokio::test]
 async fn a_server_that_fails_is_asked_again_later() {
     refused_for_a_while("broken", 500).await;
+}
+
+/// A component with a CRD and an object of it, whose first listings are answered with this code.
+async fn waited_for(prefix: &str, code: u16) {
+    let scene = Scene::new(prefix).await;
+    let group = format!("{}.example.com", scene.namespace);
+    let object = format!("apiVersion: {group}/v1\nkind: Gadget\nmetadata: {{ name: gadget }}\n---\n");
+    scene.component("web", "1.0.0", &(definition(&group, "Gadget") + &object));
+    let first = scene.push();
+    scene.follow().await;
+    let path = format!("/apis/{group}/v1/gadgets");
+    let proxy = Proxy::start(&scene.cluster, Rule::RefuseReads { code, path, times: 3 }).await;
+    let _reeve = scene.reeve_through(&proxy.kubeconfig(scene.data.path()), &[]);
+    scene.applied(&first).await;
+    assert_eq!(proxy.refused(), 3);
+    let component = scene.component_is("web", State::Ready, "Succeeded").await;
+    let outcomes: Vec<_> = component.status.unwrap().history.into_iter().map(|entry| entry.outcome).collect();
+    assert_eq!(outcomes, [Open::Known(Outcome::Succeeded)], "it failed in between");
+}
+
+#[tokio::test]
+async fn a_kind_that_the_server_only_begins_to_serve_is_waited_for() {
+    waited_for("starts", 429).await;
+}
+
+#[tokio::test]
+async fn a_kind_that_discovery_shows_and_that_is_not_found_yet_is_waited_for() {
+    waited_for("shown", 404).await;
 }
 
 #[tokio::test]

@@ -2,8 +2,8 @@
 
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::api::{Patch, PatchParams};
-use reeve_crds::State;
-use reeve_tests::eventually;
+use reeve_crds::{RuntimeComponent, State};
+use reeve_tests::{eventually, until};
 use serde_json::json;
 
 use super::scene::{Scene, config, definition, deployment};
@@ -44,6 +44,85 @@ async fn a_chart_says_when_its_own_kind_is_healthy() {
     scene.component_is("web", State::Error, "Unhealthy").await;
     gadgets.patch_status("gadget", &PatchParams::default(), &mood("good")).await.unwrap();
     scene.component_is("web", State::Ready, "Succeeded").await;
+}
+
+#[tokio::test]
+async fn a_rule_that_changes_counts_although_the_object_does_not() {
+    let scene = Scene::new("other-rule").await;
+    let group = format!("{}.example.com", scene.namespace);
+    let object = format!("apiVersion: {group}/v1\nkind: Gadget\nmetadata: {{ name: gadget }}\n---\n");
+    let component = |version: &str, mood: &str| {
+        scene.component("web", version, &(definition(&group, "Gadget") + &object));
+        let rule = format!("  - apiVersion: {group}/v1\n    kind: Gadget\n    current: status.mood == '{mood}'\n");
+        scene.write(&format!("charts/web/{version}/health.yaml"), &format!("kind: Health\nrules:\n{rule}"));
+    };
+    component("1.0.0", "good");
+    let first = scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    let gadgets = scene.dynamic(&format!("{group}/v1"), "Gadget", Some(&scene.target));
+    eventually("the gadget is there", || async { gadgets.get("gadget").await }).await;
+    let good = Patch::Merge(json!({ "status": { "mood": "good" } }));
+    let version =
+        gadgets.patch_status("gadget", &PatchParams::default(), &good).await.unwrap().metadata.resource_version;
+    scene.applied(&first).await;
+
+    component("1.1.0", "great");
+    let second = scene.push();
+    let name = format!("{}.web", scene.runtime);
+    let status = until(&scene.api::<RuntimeComponent>(), &name, "the new rule counts", |component| {
+        let status = component.status.clone().unwrap_or_default();
+        status.applied.is_some_and(|applied| applied.commit.as_deref() == Some(second.as_str()))
+            && !status.unhealthy.is_empty()
+    })
+    .await
+    .status
+    .unwrap();
+    assert_eq!(status.state, Some(State::Processing));
+    let good = status.last_good.unwrap();
+    assert_eq!(good.commit.as_deref(), Some(first.as_str()), "it was never ready by the new rule");
+
+    // A chart that changes although it is released, which the fleet allows, is no new version to apply.
+    let fleet = std::fs::read_to_string(scene.repository.work_tree().join("fleet.yaml")).unwrap();
+    component("1.1.0", "good");
+    scene.write("fleet.yaml", &(fleet + "policy: { releasedCharts: Warning }\n"));
+    scene.push();
+    scene.component_is("web", State::Ready, "Succeeded").await;
+    assert_eq!(gadgets.get("gadget").await.unwrap().metadata.resource_version, version, "nothing was written");
+}
+
+#[tokio::test]
+async fn what_was_not_healthy_is_not_so_after_a_restart_either() {
+    let scene = Scene::new("still-ill").await;
+    scene.component_with("web", "1.0.0", "{ timeout: 1s }", &deployment("web", 1));
+    scene.push();
+    scene.follow().await;
+    let reeve = scene.reeve();
+    scene.component_is("web", State::Error, "TimedOut").await;
+    reeve.terminate().await;
+    let _reeve = scene.reeve();
+    scene.component_with("web", "1.1.0", "{ timeout: 1s }", &(deployment("web", 1) + &config("settings", "one")));
+    let second = scene.push();
+    until(&scene.api::<RuntimeComponent>(), &format!("{}.web", scene.runtime), "it is late again", |component| {
+        let status = component.status.clone().unwrap_or_default();
+        assert!(status.last_good.is_none(), "it never was healthy");
+        let applied = status.applied.is_some_and(|applied| applied.commit.as_deref() == Some(second.as_str()));
+        applied && status.state == Some(State::Error)
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_pod_that_finds_no_node_fails_when_its_time_is_up_although_nothing_happens() {
+    let scene = Scene::new("no-node").await;
+    let pod =
+        "apiVersion: v1\nkind: Pod\nmetadata: { name: web }\nspec: { containers: [{ name: web, image: web }] }\n---\n";
+    scene.component("web", "1.0.0", pod);
+    scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    let failed = scene.component_is("web", State::Error, "Unhealthy").await.status.unwrap();
+    assert!(failed.unhealthy[0].message.as_deref().unwrap().starts_with("Unschedulable"), "{failed:?}");
 }
 
 #[tokio::test]

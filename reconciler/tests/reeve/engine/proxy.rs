@@ -33,6 +33,12 @@ pub(crate) enum Rule {
         code: u16,
         path: String,
     },
+    /// The first so many reads whose path ends like this are answered with this code.
+    RefuseReads {
+        code: u16,
+        path: String,
+        times: usize,
+    },
 }
 
 pub(crate) struct Proxy {
@@ -46,6 +52,7 @@ struct State {
     rule: Mutex<Rule>,
     requests: AtomicUsize,
     writes: AtomicUsize,
+    refused: AtomicUsize,
     held: AtomicBool,
     reached: Notify,
 }
@@ -59,6 +66,7 @@ impl Proxy {
             rule: Mutex::new(rule),
             requests: AtomicUsize::new(0),
             writes: AtomicUsize::new(0),
+            refused: AtomicUsize::new(0),
             held: AtomicBool::new(false),
             reached: Notify::new(),
         });
@@ -74,6 +82,11 @@ impl Proxy {
 
     pub(crate) fn requests(&self) -> usize {
         self.state.requests.load(Ordering::SeqCst)
+    }
+
+    /// How many reads were refused.
+    pub(crate) fn refused(&self) -> usize {
+        self.state.refused.load(Ordering::SeqCst)
     }
 
     /// Resolves when the write was reached at which everything stops.
@@ -117,6 +130,13 @@ impl State {
         if self.held.load(Ordering::SeqCst) {
             return std::future::pending().await;
         }
+        if !writes && let Rule::RefuseReads { code, path: end, times } = &rule {
+            let first =
+                || self.refused.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| (n < *times).then_some(n + 1));
+            if path.ends_with(end) && first().is_ok() {
+                return refusal(*code, "storage is (re)initializing");
+            }
+        }
         if !writes || path.ends_with("/events") || path.contains("/events/") {
             return self.forward(request).await;
         }
@@ -130,22 +150,24 @@ impl State {
                 self.reached.notify_one();
                 std::future::pending().await
             }
-            Rule::Refuse { code, path: part } if path.contains(&part) => refusal(code),
-            Rule::Hold { .. } | Rule::Refuse { .. } | Rule::Pass => self.forward(request).await,
+            Rule::Refuse { code, path: part } if path.contains(&part) => refusal(code, "as the test says"),
+            Rule::Hold { .. } | Rule::Refuse { .. } | Rule::RefuseReads { .. } | Rule::Pass => {
+                self.forward(request).await
+            }
         }
     }
 
     async fn forward(&self, request: Request<Incoming>) -> Response<Body> {
         let (parts, body) = request.into_parts();
-        let Ok(body) = body.collect().await else { return refusal(400) };
+        let Ok(body) = body.collect().await else { return refusal(400, "cut off") };
         let answer = self.client.send(Request::from_parts(parts, Body::from(body.to_bytes().to_vec()))).await;
-        answer.unwrap_or_else(|_| refusal(502))
+        answer.unwrap_or_else(|_| refusal(502, "no answer"))
     }
 }
 
-fn refusal(code: u16) -> Response<Body> {
+fn refusal(code: u16, message: &str) -> Response<Body> {
     let status = format!(
-        r#"{{"kind":"Status","apiVersion":"v1","status":"Failure","message":"as the test says","code":{code}}}"#
+        r#"{{"kind":"Status","apiVersion":"v1","status":"Failure","message":"{message}","details":{{"retryAfterSeconds":1}},"code":{code}}}"#
     );
     let answer = Response::builder().status(code).header("content-type", "application/json").header("retry-after", "1");
     answer.body(Body::from(status.into_bytes())).unwrap()

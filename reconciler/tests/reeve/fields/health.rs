@@ -15,7 +15,7 @@ async fn health(place: &Place, object: &Value, rules: &[Expressions]) -> Health 
 
 /// Waits until it says so.
 async fn becomes(place: &Place, object: &Value, state: HealthState, message: &str) {
-    let wanted = Health { state, message: message.to_owned() };
+    let wanted = Health { state, message: message.to_owned(), fails_at: None };
     eventually(message, || async {
         let health = health(place, object, &[]).await;
         if health == wanted { Ok(()) } else { Err(format!("{health:?}")) }
@@ -81,8 +81,8 @@ async fn a_pod_without_a_node_fails_after_a_while() {
 
     let since: Timestamp = live["status"]["conditions"][0]["lastTransitionTime"].as_str().unwrap().parse().unwrap();
     let after = |seconds: i64| assess(&live, &[], since + jiff::SignedDuration::from_secs(seconds)).state;
-    assert_eq!(after(15), HealthState::InProgress);
-    assert_eq!(after(16), HealthState::Failed);
+    assert_eq!(after(14), HealthState::InProgress);
+    assert_eq!(after(15), HealthState::Failed);
 }
 
 #[tokio::test]

@@ -1,0 +1,96 @@
+//! What is done about a watch that broke off: how long it rests, and whether that is told. Pure.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::clock::since;
+use crate::refusal::{Reason, Refusal};
+
+/// For how long a first listing may be refused, by a server that says it will not last, before whoever waits is told.
+const PATIENCE: Duration = Duration::from_secs(10);
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// A failure after so long a calm is the first of a new row.
+const CALM: Duration = Duration::from_mins(2);
+
+/// Whether a refused first listing is tried again before anybody is told. A kind that discovery shows and that is not
+/// found all the same is about to be served.
+pub(super) fn waits(refusal: &Refusal, is_discovered: bool, waited: Duration) -> bool {
+    let passes = match refusal.reason {
+        Reason::Throttled => true,
+        Reason::Unavailable => refusal.retry_after.is_some(),
+        Reason::MissingKind => is_discovered,
+        _ => false,
+    };
+    passes && waited < PATIENCE
+}
+
+/// How often something failed of late.
+#[derive(Debug, Default)]
+pub(super) struct Pace {
+    failures: u32,
+    last: Timestamp,
+}
+
+impl Pace {
+    /// How long to rest after one more failure.
+    pub(super) fn rest(&mut self, refusal: Option<&Refusal>, now: Timestamp) -> Duration {
+        if since(now, self.last) > CALM {
+            self.failures = 0;
+        }
+        let pause = FIRST_PAUSE.saturating_mul(1 << self.failures.min(16)).min(LONGEST_PAUSE);
+        self.failures += 1;
+        self.last = now;
+        let asked = refusal.filter(|refusal| !is_starting(refusal)).and_then(|refusal| refusal.retry_after);
+        asked.map_or(pause, |asked| asked.max(pause))
+    }
+}
+
+/// Right after its CRD came the API server reads a kind into memory, which takes it some milliseconds; it can only ask for
+/// whole seconds.
+fn is_starting(refusal: &Refusal) -> bool {
+    refusal.message.contains("storage is (re)initializing")
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::Status;
+
+    use super::*;
+
+    fn refusal(code: u16, message: &str, seconds: u32) -> Refusal {
+        let details = serde_json::json!({ "retryAfterSeconds": seconds });
+        let status = serde_json::json!({ "code": code, "message": message, "details": details });
+        let status: Status = serde_json::from_value(status).unwrap();
+        Refusal::of(&kube::Error::Api(Box::new(status)))
+    }
+
+    #[test]
+    fn only_what_passes_by_itself_is_waited_out_and_not_for_ever() {
+        let soon = Duration::from_secs(1);
+        assert!(waits(&refusal(429, "storage is (re)initializing", 1), true, soon));
+        assert!(waits(&refusal(503, "starting", 1), true, soon));
+        assert!(waits(&refusal(404, "the server could not find the requested resource", 0), true, soon));
+        assert!(!waits(&refusal(404, "the server could not find the requested resource", 0), false, soon));
+        assert!(!waits(&refusal(503, "service unavailable", 0), true, soon));
+        assert!(!waits(&refusal(403, "gadgets is forbidden", 0), true, soon));
+        assert!(!waits(&refusal(429, "storage is (re)initializing", 1), true, PATIENCE));
+    }
+
+    #[test]
+    fn rests_begin_short_grow_to_a_limit_and_begin_anew_after_a_calm() {
+        let (mut pace, start) = (Pace::default(), Timestamp::from_second(1_000_000).unwrap());
+        let rests: Vec<Duration> = (0..12).map(|_| pace.rest(None, start)).collect();
+        assert_eq!(rests[0], FIRST_PAUSE);
+        assert!(rests.is_sorted() && rests[11] == LONGEST_PAUSE, "{rests:?}");
+        assert_eq!(pace.rest(None, crate::clock::after(start, CALM * 2)), FIRST_PAUSE);
+    }
+
+    #[test]
+    fn a_server_that_asks_for_time_gets_it_unless_it_only_starts_to_serve_a_kind() {
+        let rest = |refusal| Pace::default().rest(Some(&refusal), Timestamp::UNIX_EPOCH);
+        assert_eq!(rest(refusal(429, "too many requests", 7)), Duration::from_secs(7));
+        assert_eq!(rest(refusal(429, "storage is (re)initializing", 1)), FIRST_PAUSE);
+    }
+}
