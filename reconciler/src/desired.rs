@@ -214,6 +214,24 @@ impl DesiredComponent {
     }
 }
 
+/// What keeps a bundle from being applied although it renders: annotations and expressions that are not understood.
+pub fn check(bundle: &Bundle) -> Vec<Diagnostic> {
+    let mut findings = Vec::new();
+    for component in &bundle.components {
+        expressions(component, &mut findings);
+        let asking = component.objects.iter().filter(|object| asks(object));
+        findings.extend(asking.filter_map(|object| options(object, &as_json(object)).err()));
+    }
+    findings
+}
+
+/// Whether an object has an annotation for us.
+fn asks(object: &Object) -> bool {
+    let annotations = object.value.get("metadata").and_then(|metadata| metadata.get("annotations"));
+    let is_ours = |name: &Arc<str>| name.starts_with("reeve.dev/");
+    annotations.and_then(|all| all.as_dict()).is_some_and(|all| all.entries().keys().any(is_ours))
+}
+
 fn options(object: &Object, value: &Value) -> Result<Options, Diagnostic> {
     payload::options(value).map_err(|error| {
         Diagnostic::error("annotation", format!("{}: {}", object.key, reeve_process::chain(&error)))

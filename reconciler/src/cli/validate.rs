@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 
+use reeve_reconciler::desired;
 use reeve_renderer::diagnostic::{Diagnostic, Severity};
 use reeve_renderer::findings::Findings;
 use reeve_renderer::fleet::Loader;
@@ -54,6 +55,7 @@ fn check(source: &Source, args: &ValidateArgs) -> Result<(Vec<Diagnostic>, Count
             Ok(bundle) => {
                 counts.components += bundle.components.len();
                 counts.objects += bundle.components.iter().map(|component| component.objects.len()).sum::<usize>();
+                findings.add_for(name, desired::check(&bundle));
                 findings.add_for(name, bundle.warnings);
             }
             Err(said) => findings.add_for(name, said),

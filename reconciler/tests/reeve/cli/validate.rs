@@ -65,6 +65,39 @@ checked 3 runtimes, 1 component, 3 objects: 3 errors
 }
 
 #[test]
+fn what_the_controller_would_refuse_is_found_with_its_line() {
+    let repository = Repository::fleet();
+    let rules = "kind: Health\nrules:\n  - apiVersion: example.com/v1\n    kind: Thing\n    current: status.phase ==\n";
+    repository.write("charts/web/1.0.0/health.yaml", rules);
+    let object =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: { name: a, annotations: { reeve.dev/apply: Sometimes } }\n";
+    repository.write("charts/web/1.0.0/templates/asking.yaml.j2", object);
+    let ended = repository.reeve(&["validate"]).with(1);
+    for wanted in [
+        "error[health-expression]: the expression current for Thing is not CEL",
+        "--> charts/web/1.0.0/health.yaml:3:5",
+        "error[annotation]: ",
+        "--> charts/web/1.0.0/templates/asking.yaml.j2:",
+        "write Always, IfMissing or Never",
+        "= in 2 runtimes: eu-1, eu-2",
+        ": 2 errors",
+    ] {
+        assert!(ended.out.contains(wanted), "{wanted} is not in {}", ended.out);
+    }
+}
+
+#[test]
+fn a_plan_of_what_would_be_refused_is_none() {
+    let repository = Repository::fleet();
+    repository.commit();
+    let rules = "kind: Health\nrules:\n  - { apiVersion: example.com/v1, kind: Thing, current: status.phase == }\n";
+    repository.write("charts/web/1.0.0/health.yaml", rules);
+    repository.commit();
+    let ended = repository.reeve(&["plan", "--rev", "HEAD~1..HEAD"]).with(2);
+    assert!(ended.err.contains("--> charts/web/1.0.0/health.yaml:3:5"), "{}", ended.err);
+}
+
+#[test]
 fn what_many_runtimes_see_is_said_once() {
     let repository = Repository::fleet();
     for at in 3..=12 {
