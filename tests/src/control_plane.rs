@@ -9,9 +9,12 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::ops::Deref;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::Api;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 use crate::assets::{self, Program};
 use crate::cluster::Cluster;
@@ -93,7 +96,7 @@ impl ControlPlane {
         let authority = Authority::new(&supervisor.data().join("pki"))?;
         let etcd = supervisor.spawn(
             Server::new("etcd", assets::find(Program::Etcd)?)
-                .args(flags::etcd(&supervisor.data().join("etcd"), &place))
+                .args(flags::etcd(&supervisor.data().join("etcd"), &place, flags::ETCD_QUOTA))
                 .inside(place.inside.as_deref()),
         )?;
         let apiserver = supervisor.spawn(
@@ -143,6 +146,37 @@ impl ControlPlane {
         })
         .await
         .map(drop)
+    }
+
+    /// Starts a killed etcd again, with the same data and address, and this much room; with plenty if it is not said.
+    pub async fn restart_etcd(&mut self, quota: Option<u64>) -> Result<()> {
+        let data = self.supervisor.data().join("etcd");
+        self.etcd = self.spawn(Program::Etcd, flags::etcd(&data, &self.place, quota.unwrap_or(flags::ETCD_QUOTA)))?;
+        self.ready().await
+    }
+
+    /// Takes etcd's alarms back. It keeps refusing writes until somebody does, although there is room again.
+    pub async fn disarm_etcd(&self) -> Result<()> {
+        let alarms = self.ask_etcd("/v3/maintenance/alarm", &json!({ "action": "GET" })).await?;
+        for mut alarm in alarms["alarms"].as_array().cloned().unwrap_or_default() {
+            alarm["action"] = json!("DEACTIVATE");
+            self.ask_etcd("/v3/maintenance/alarm", &alarm).await?;
+        }
+        Ok(())
+    }
+
+    /// Asks etcd something by its JSON gateway.
+    async fn ask_etcd(&self, path: &str, question: &Value) -> Result<Value> {
+        let address = crate::relay::host_address(&self.supervisor, &self.place, self.place.ports.etcd)?;
+        let mut connection = TcpStream::connect(address).await.context("cannot reach etcd")?;
+        let question = question.to_string();
+        let head = format!("POST {path} HTTP/1.0\r\nContent-Length: {}\r\n\r\n", question.len());
+        connection.write_all((head + &question).as_bytes()).await.context("cannot ask etcd")?;
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer).await.context("etcd does not answer")?;
+        let (head, body) = answer.split_once("\r\n\r\n").context("etcd's answer is cut off")?;
+        ensure!(head.contains(" 200 "), "etcd answers {answer}");
+        serde_json::from_str(body).with_context(|| format!("etcd answers {body}"))
     }
 
     fn spawn(&self, program: Program, args: Vec<String>) -> Result<Process> {

@@ -4,6 +4,7 @@
 //! only records an outcome is written when there is time. Pages are replaced with their resourceVersion, so a writer
 //! that was superseded is refused.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -67,6 +68,22 @@ struct Inner {
 struct Book {
     ledger: Ledger,
     changes: u64,
+    /// Objects whose entries must be stored before they are created, and the change that did not get there yet.
+    awaited: HashMap<ObjectKey, u64>,
+}
+
+impl Book {
+    /// The number of these changes, if they change anything.
+    fn take(&mut self, changes: impl IntoIterator<Item = Change>) -> Option<u64> {
+        let mut is_new = false;
+        for change in changes {
+            is_new |= self.ledger.change(change);
+        }
+        is_new.then(|| {
+            self.changes += 1;
+            self.changes
+        })
+    }
 }
 
 impl Keeper {
@@ -82,7 +99,7 @@ impl Keeper {
 
     fn new(ledger: Ledger) -> Self {
         Self(Arc::new(Inner {
-            ledger: Mutex::new(Book { ledger, changes: 0 }),
+            ledger: Mutex::new(Book { ledger, changes: 0, awaited: HashMap::new() }),
             stored: watch::Sender::new(Ok(0)),
             urgent: Notify::new(),
             lazy: Notify::new(),
@@ -104,15 +121,31 @@ impl Keeper {
 
     /// Takes changes in; they are stored when somebody asks, at the latest half a minute later.
     pub fn note(&self, changes: impl IntoIterator<Item = Change>) {
-        if self.take(changes).is_some() {
+        if self.book().take(changes).is_some() {
             self.0.lazy.notify_one();
         }
     }
 
-    /// Takes changes in and resolves when they are stored.
-    pub async fn store(&self, changes: impl IntoIterator<Item = Change>) -> Result<(), LedgerError> {
-        let Some(number) = self.take(changes) else { return Ok(()) };
-        self.wait_for(number).await
+    /// Puts entries in and resolves when they are stored, and so are those of `others` that somebody put in before who
+    /// failed to store them or was given up.
+    pub async fn store(
+        &self,
+        entries: Vec<(ObjectKey, Entry)>,
+        others: impl IntoIterator<Item = &ObjectKey>,
+    ) -> Result<(), LedgerError> {
+        let number = {
+            let mut book = self.book();
+            let keys: Vec<ObjectKey> = entries.iter().map(|(key, _)| key.clone()).collect();
+            if let Some(number) = book.take(entries.into_iter().map(|(key, entry)| Change::Put(key, entry))) {
+                book.awaited.extend(keys.iter().map(|key| (key.clone(), number)));
+            }
+            let awaited = |key: &ObjectKey| book.awaited.get(key).copied();
+            keys.iter().filter_map(awaited).chain(others.into_iter().filter_map(awaited)).max()
+        };
+        match number {
+            Some(number) => self.wait_for(number).await,
+            None => Ok(()),
+        }
     }
 
     /// Stores what was taken in soon: there will be nothing more for a while.
@@ -149,18 +182,6 @@ impl Keeper {
         done.map_or(Ok(()), |state| state.clone().map(drop))
     }
 
-    fn take(&self, changes: impl IntoIterator<Item = Change>) -> Option<u64> {
-        let mut book = self.book();
-        let mut is_new = false;
-        for change in changes {
-            is_new |= book.ledger.change(change);
-        }
-        is_new.then(|| {
-            book.changes += 1;
-            book.changes
-        })
-    }
-
     /// Stores what was taken in, until it is fenced or dropped.
     pub async fn run(&self, pages: Pages, clock: &Clock) -> LedgerError {
         loop {
@@ -174,7 +195,10 @@ impl Keeper {
             // Whoever is about to ask as well gets into the same write.
             tokio::task::yield_now().await;
             match self.write(&pages).await {
-                Ok(number) => drop(self.0.stored.send_replace(Ok(number))),
+                Ok(number) => {
+                    self.book().awaited.retain(|_, awaited| *awaited > number);
+                    drop(self.0.stored.send_replace(Ok(number)));
+                }
                 Err(error) => {
                     let _ = self.0.stored.send_replace(Err(error.clone()));
                     if matches!(error, LedgerError::Fenced { .. }) {
@@ -258,5 +282,33 @@ impl Pages {
             }
             Err(error) => Err(LedgerError::Write { page: name.to_owned(), refusal: Refusal::of(&error) }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use reeve_crds::inventory::EntryState;
+    use reeve_crds::runtime_component::ComponentTarget;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_entry_that_is_not_stored_is_waited_for_by_the_next_one_too() {
+        let keeper = Keeper::new(Ledger::load("eu".into(), []));
+        let key = |name: &str| ObjectKey { group: "".into(), kind: "A".into(), namespace: None, name: name.into() };
+        let entry = Entry {
+            component: "web".into(),
+            target: ComponentTarget::Runtime,
+            version: "v1".into(),
+            uid: None,
+            state: EntryState::Planned,
+            owned: None,
+        };
+        let put = || vec![(key("a"), entry.clone())];
+        // Given up before it was stored.
+        assert!(futures::poll!(Box::pin(keeper.store(put(), []))).is_pending());
+        assert!(futures::poll!(Box::pin(keeper.store(put(), []))).is_pending());
+        assert!(futures::poll!(Box::pin(keeper.store(Vec::new(), [&key("a")]))).is_pending());
+        assert!(futures::poll!(Box::pin(keeper.store(Vec::new(), [&key("b")]))).is_ready(), "nobody waits for others");
     }
 }

@@ -93,7 +93,7 @@ impl Work {
             self.take_away(applier, job).await?;
         }
         if make_room || there.is_none() {
-            self.ctx.keeper.store([Change::Put(key.clone(), self.planned(&job.object))]).await?;
+            self.ctx.keeper.store(vec![(key.clone(), self.planned(&job.object))], []).await?;
             self.write(applier, &job.object).await?;
             report.changes += 1;
         }

@@ -182,19 +182,20 @@ impl Work {
         };
         let free = self.desired.objects.iter().filter(|object| object.options.apply == Apply::Always);
         let free = free.filter(|object| is_free(&object.key));
-        let planned = free.map(|object| Change::Put(object.key.clone(), self.planned(object)));
-        Ok(self.ctx.keeper.store(planned.collect::<Vec<_>>()).await?)
+        let planned = free.map(|object| (object.key.clone(), self.planned(object)));
+        Ok(self.ctx.keeper.store(planned.collect(), []).await?)
     }
 
     /// Writes down what is about to be created and is not written down as this component's.
     async fn write_ahead(&self, steps: &[Step]) -> Result<(), Trouble> {
-        let planned = steps.iter().filter(|step| step.action.writes()).filter_map(|step| {
+        let written = || steps.iter().filter(|step| step.action.writes());
+        let planned = written().filter_map(|step| {
             let object = self.desired.object(&step.key)?;
             let entry = self.ctx.keeper.read(|ledger| ledger.get(&step.key).cloned());
             let ours = entry.as_ref().is_some_and(|entry| entry.component == self.desired.name);
-            (!ours).then(|| Change::Put(step.key.clone(), self.planned(object)))
+            (!ours).then(|| (step.key.clone(), self.planned(object)))
         });
-        Ok(self.ctx.keeper.store(planned.collect::<Vec<_>>()).await?)
+        Ok(self.ctx.keeper.store(planned.collect(), written().map(|step| &step.key)).await?)
     }
 
     pub(super) fn planned(&self, object: &DesiredObject) -> Entry {

@@ -15,7 +15,10 @@ const AUDIT_POLICY: &str = r#"{"apiVersion": "audit.k8s.io/v1", "kind": "Policy"
   "omitStages": ["RequestReceived", "ResponseStarted"], "omitManagedFields": true,
   "rules": [{"level": "Metadata"}]}"#;
 
-pub(super) fn etcd(data: &Path, place: &Place) -> Vec<String> {
+/// More than any test fills.
+pub(super) const ETCD_QUOTA: u64 = 4 << 30;
+
+pub(super) fn etcd(data: &Path, place: &Place, quota: u64) -> Vec<String> {
     let (address, ports) = (place.address, place.ports);
     let peer = format!("http://{address}:{}", ports.etcd_peer);
     let client = format!("http://{address}:{}", ports.etcd);
@@ -29,7 +32,7 @@ pub(super) fn etcd(data: &Path, place: &Place) -> Vec<String> {
         format!("--advertise-client-urls={client}"),
         // A test's data need not survive a power cut.
         "--unsafe-no-fsync".into(),
-        "--quota-backend-bytes=4294967296".into(),
+        format!("--quota-backend-bytes={quota}"),
         "--log-level=warn".into(),
     ]
 }

@@ -235,3 +235,50 @@ async fn a_webhook_that_hangs_is_named_and_the_component_goes_on_when_it_is_gone
     scene.dynamic(kind.0, kind.1, None).delete(&scene.namespace, &DeleteParams::default()).await.unwrap();
     scene.applied(&first).await;
 }
+
+/// Writes until nothing more fits.
+async fn fill(scene: &Scene) {
+    let filler = "x".repeat(200_000);
+    for number in 0.. {
+        let name = format!("filler-{number}");
+        let object = json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name }, "data": { "filler": filler },
+        });
+        let params = PatchParams::apply("somebody");
+        if let Err(error) = scene.api::<ConfigMap>().patch(&name, &params, &Patch::Apply(&object)).await {
+            assert!(error.to_string().contains("database space exceeded"), "{error}");
+            return;
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_etcd_that_is_full_is_named_and_what_was_missed_is_made_up_for_when_there_is_room() {
+    let mut plane = ControlPlane::start().await.unwrap();
+    let scene = Scene::on(&plane, "full").await;
+    scene.component("web", "1.0.0", &config("settings", "one"));
+    let first = scene.push();
+    scene.follow().await;
+    let reeve = scene.reeve();
+    scene.applied(&first).await;
+    plane.etcd().kill().unwrap();
+    plane.restart_etcd(Some(16 << 20)).await.unwrap();
+    fill(&scene).await;
+
+    scene.component("web", "1.1.0", &(config("settings", "two") + &config("new", "x")));
+    let second = scene.push();
+    eventually("it says what is wrong", || {
+        let log = reeve.log();
+        async move { if log.contains("StorageFull") && log.contains("space exceeded") { Ok(()) } else { Err(log) } }
+    })
+    .await;
+    assert_eq!(scene.says("settings").await.unwrap(), "one");
+
+    plane.etcd().kill().unwrap();
+    plane.restart_etcd(None).await.unwrap();
+    plane.disarm_etcd().await.unwrap();
+    scene.applied(&second).await;
+    assert_eq!(scene.says("settings").await.unwrap(), "two");
+    assert_eq!(scene.inventory(&scene.runtime).await, ["ConfigMap/new", "ConfigMap/settings"]);
+    reeve.terminate().await;
+}
