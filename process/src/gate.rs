@@ -14,11 +14,13 @@ use crate::boot_clock::{BootClock, BootTime, Clock};
 
 mod client;
 mod connection;
+mod credentials;
 mod layer;
 mod requests;
 mod term;
 
 pub use client::GatedClientError;
+pub use credentials::Acceptance;
 pub use layer::{GateLayer, GateService};
 pub use requests::{Counting, Requests};
 pub use term::{NotLeader, Term};

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use kube::{Client, Config};
 use reeve_process::Term;
-use reeve_process::gate::GatedClientError;
+use reeve_process::gate::{Acceptance, GatedClientError};
 
 mod apply;
 mod breaker;
@@ -55,6 +55,7 @@ struct Inner {
     clients: Mutex<HashMap<Account, Client>>,
     kinds: Kinds,
     breaker: Breaker,
+    acceptance: Acceptance,
 }
 
 impl fmt::Debug for Cluster {
@@ -68,9 +69,11 @@ impl Cluster {
     pub fn new(term: Term, mut config: Config) -> Result<Self, GatedClientError> {
         // Tries again are ours to time and to tell: inside the client they would hold a slot and hide why.
         config.default_retry = false;
-        let own = term.client(&config)?;
+        let acceptance = Acceptance::default();
+        let own = term.client_telling(&config, &acceptance)?;
         let clients = Mutex::new(HashMap::from([(Account::Own, own.clone())]));
-        Ok(Self(Arc::new(Inner { term, config, clients, kinds: Kinds::new(own), breaker: Breaker::default() })))
+        let (kinds, breaker) = (Kinds::new(own), Breaker::default());
+        Ok(Self(Arc::new(Inner { term, config, clients, kinds, breaker, acceptance })))
     }
 
     /// A client of Reeve itself.
@@ -88,7 +91,7 @@ impl Cluster {
         if let Account::Service { namespace, name } = account {
             config.auth_info.impersonate = Some(format!("system:serviceaccount:{namespace}:{name}"));
         }
-        let client = self.0.term.client(&config)?;
+        let client = self.0.term.client_telling(&config, &self.0.acceptance)?;
         clients.insert(account.clone(), client.clone());
         Ok(client)
     }
@@ -101,6 +104,11 @@ impl Cluster {
     /// Whether the API server can be reached.
     pub fn breaker(&self) -> &Breaker {
         &self.0.breaker
+    }
+
+    /// Whether the API server accepts our credentials.
+    pub fn acceptance(&self) -> &Acceptance {
+        &self.0.acceptance
     }
 
     /// The term during which this cluster may be written to.

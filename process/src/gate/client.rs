@@ -1,5 +1,7 @@
 //! A Kubernetes client of one term.
 
+use std::path::PathBuf;
+
 use hyper_timeout::TimeoutConnector;
 use hyper_util::client::legacy;
 use hyper_util::rt::TokioExecutor;
@@ -11,12 +13,19 @@ use tower::{BoxError, ServiceBuilder};
 
 use super::Term;
 use super::connection::GatedConnector;
+use super::credentials::{Acceptance, CredentialsLayer};
 
 /// A gated client cannot be made from this configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum GatedClientError {
     #[error("cannot put a client that uses a proxy behind the gate")]
     Proxy,
+    #[error("cannot read the token in {}", .file.display())]
+    Token {
+        file: PathBuf,
+        #[source]
+        cause: std::io::Error,
+    },
     #[error("cannot make a client for {cluster}")]
     Client {
         cluster: http::Uri,
@@ -37,9 +46,17 @@ impl Term {
     /// - What a server has received it may carry out late, and a proxy in between may deliver late. Writes of several
     ///   steps are therefore fenced by a resourceVersion as well.
     pub fn client(&self, config: &Config) -> Result<Client, GatedClientError> {
+        self.client_telling(config, &Acceptance::default())
+    }
+
+    /// As [`Term::client`], and tells whether its credentials are accepted.
+    pub fn client_telling(&self, config: &Config, acceptance: &Acceptance) -> Result<Client, GatedClientError> {
         if config.proxy_url.is_some() {
             return Err(GatedClientError::Proxy);
         }
+        let mut config = config.clone();
+        let credentials = CredentialsLayer::new(&mut config.auth_info, acceptance.clone())
+            .map_err(|(file, cause)| GatedClientError::Token { file, cause })?;
         let namespace = config.default_namespace.clone();
         let failed = |cause| GatedClientError::Client { cluster: config.cluster_url.clone(), cause: Box::new(cause) };
 
@@ -56,6 +73,7 @@ impl Term {
             .layer(config.base_uri_layer())
             .option_layer(config.default_retry.then(|| RetryLayer::new(RetryPolicy::server_retry())))
             .option_layer(config.auth_layer().map_err(failed)?)
+            .layer(credentials)
             .layer(config.extra_headers_layer().map_err(failed)?)
             .layer(self.requests())
             .map_err(BoxError::from)

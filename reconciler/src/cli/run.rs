@@ -2,8 +2,10 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kube::{Client, Config};
+use reeve_process::health::Check;
 use reeve_process::lease::LeaseConfig;
 use reeve_process::server::Server;
 use reeve_process::{Gate, Process, Term};
@@ -19,7 +21,7 @@ use reeve_reconciler::runtime::{ControlPlaneRules, Setup};
 use reeve_reconciler::source::SourceSetup;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
-use tracing::info;
+use tracing::{error, info};
 
 use super::args::RunArgs;
 use super::cluster::configure;
@@ -37,6 +39,7 @@ async fn work(args: RunArgs, process: Process) -> Result<(), Failure> {
     let config = configure(&args.connection).await?;
     let program = std::env::current_exe()?;
     let with = Everything {
+        accepted: process.health.check("credentials"),
         mirrors: Mirrors::new(args.data_folder.clone(), program),
         hooks: Hooks::default(),
         identity: reeve_process::lease::identity(),
@@ -46,6 +49,7 @@ async fn work(args: RunArgs, process: Process) -> Result<(), Failure> {
         args,
     };
     with.metrics.register(&process.metrics);
+    with.accepted.pass();
     let gate = if with.args.no_lease {
         Gate::always_open().counting(&process.requests)
     } else {
@@ -66,8 +70,12 @@ async fn work(args: RunArgs, process: Process) -> Result<(), Failure> {
     with.lead(&gate).await
 }
 
+/// How often it is asked whether our credentials are accepted again, if nothing else asks.
+const ASK_AGAIN: Duration = Duration::from_secs(5);
+
 struct Everything {
     args: RunArgs,
+    accepted: Check,
     config: Config,
     mirrors: Mirrors,
     hooks: Hooks,
@@ -87,6 +95,8 @@ impl Everything {
             info!(term = term.number(), "leading");
             // Ends with the term; what was begun in it is dropped there and then.
             let _ = term.run(self.reconcile(&term)).await;
+            // Whoever stands by asks nothing and is refused nothing.
+            self.accepted.pass();
             if self.stop.is_cancelled() {
                 return Ok(());
             }
@@ -102,6 +112,7 @@ impl Everything {
         let registry = Registry::default();
         let writes = Arc::new(Semaphore::new(self.args.concurrency.into()));
         let _followed = self.metrics.follow_term(cluster.breaker().clone(), writes.clone());
+        let minded = cluster.clone();
         let setup = Setup {
             hub: Hub::new(cluster.clone(), clock.clone()),
             cluster,
@@ -125,8 +136,32 @@ impl Everything {
             () = controller.run(own) => {}
             // Ends only when nobody is left who could tell anything.
             () = notifier.run(news) => {}
+            () = self.mind_credentials(&minded) => {}
         }
         Ok(())
+    }
+
+    /// Says when the API server stops accepting who we are, and when it does again. Without that nothing can be written,
+    /// statuses included.
+    async fn mind_credentials(&self, cluster: &Cluster) {
+        loop {
+            cluster.acceptance().becomes(false).await;
+            error!(
+                "the API server does not accept our credentials: nothing can be read or written until they are renewed"
+            );
+            self.accepted.fail("the API server does not accept our credentials");
+            let asking = async {
+                loop {
+                    Clock::system().sleep(ASK_AGAIN).await;
+                    if let Ok(own) = cluster.own() {
+                        let _ = own.apiserver_version().await;
+                    }
+                }
+            };
+            tokio::select! { () = cluster.acceptance().becomes(true) => {}, () = asking => {} }
+            info!("the API server accepts our credentials again");
+            self.accepted.pass();
+        }
     }
 
     fn control_plane(&self) -> ControlPlaneRules {

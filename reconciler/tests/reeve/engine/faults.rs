@@ -1,7 +1,9 @@
 //! What happens when others fail: it is told where it can be, and mends itself when they are well again.
 
-use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{DeleteParams, Patch, PatchParams};
+use k8s_openapi::api::authentication::v1::TokenRequest;
+use k8s_openapi::api::core::v1::{ConfigMap, ServiceAccount};
+use kube::Api;
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use reeve_crds::outcome::Outcome;
 use reeve_crds::{Inventory, Open, State};
 use reeve_tests::{ControlPlane, Forwarder, eventually};
@@ -280,5 +282,70 @@ async fn an_etcd_that_is_full_is_named_and_what_was_missed_is_made_up_for_when_t
     scene.applied(&second).await;
     assert_eq!(scene.says("settings").await.unwrap(), "two");
     assert_eq!(scene.inventory(&scene.runtime).await, ["ConfigMap/new", "ConfigMap/settings"]);
+    reeve.terminate().await;
+}
+
+/// A token of an account, in a file of its own, and a kubeconfig that names it.
+async fn token(scene: &Scene, account: &str) -> std::path::PathBuf {
+    let accounts: Api<ServiceAccount> = Api::namespaced(scene.client.clone(), "reeve-system");
+    let made = accounts.create_token_request(account, &PostParams::default(), &TokenRequest::default()).await.unwrap();
+    let file = scene.data.path().join("token");
+    std::fs::write(&file, made.status.unwrap().token).unwrap();
+    let mut config: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(scene.cluster.kubeconfig()).unwrap()).unwrap();
+    config["users"][0]["user"] = json!({ "tokenFile": file });
+    let kubeconfig = scene.data.path().join("token.yaml");
+    std::fs::write(&kubeconfig, config.to_string()).unwrap();
+    kubeconfig
+}
+
+#[tokio::test]
+async fn credentials_that_run_out_are_told_and_new_ones_are_taken_up_without_a_restart() {
+    let scene = Scene::new("expired").await;
+    let account = scene.namespace.clone();
+    scene.account(&account).await;
+    scene.component("web", "1.0.0", &config("settings", "one"));
+    let first = scene.push();
+    scene.follow().await;
+    let kubeconfig = token(&scene, &account).await;
+    let port = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+    let admin = format!("127.0.0.1:{port}");
+    let reeve = scene.reeve_through(&kubeconfig, &["--admin-address", &admin]);
+    scene.applied(&first).await;
+    let is_ready = || {
+        let asked = std::process::Command::new("curl").args(["--silent", &format!("http://{admin}/readyz")]).output();
+        let page = String::from_utf8(asked.unwrap().stdout).unwrap();
+        assert!(page.contains("credentials"), "{page}");
+        page.contains("[+]credentials ok")
+    };
+    assert!(is_ready());
+
+    let accounts: Api<ServiceAccount> = Api::namespaced(scene.client.clone(), "reeve-system");
+    accounts.delete(&account, &DeleteParams::default()).await.unwrap();
+    eventually("the token is not accepted", || async {
+        let mut config = scene.cluster.config().unwrap();
+        config.auth_info = kube::config::AuthInfo {
+            token_file: Some(scene.data.path().join("token").display().to_string()),
+            ..Default::default()
+        };
+        let asked = kube::Client::try_from(config).unwrap().apiserver_version().await;
+        asked.err().ok_or("it is")
+    })
+    .await;
+    scene.component("web", "1.1.0", &config("settings", "two"));
+    let second = scene.push();
+    eventually("it says what is wrong", || {
+        let log = reeve.log();
+        async move { if log.contains("does not accept our credentials") { Ok(()) } else { Err(log) } }
+    })
+    .await;
+    assert!(!is_ready());
+    assert_eq!(scene.says("settings").await.unwrap(), "one");
+
+    scene.account(&account).await;
+    token(&scene, &account).await;
+    scene.applied(&second).await;
+    assert_eq!(scene.says("settings").await.unwrap(), "two");
+    assert!(is_ready());
     reeve.terminate().await;
 }

@@ -26,8 +26,9 @@ impl Reeve {
         let log = (1..1000).map(|run| data.join(format!("run-{run}.log"))).find(|log| !log.exists()).unwrap();
         let output = File::create(&log).unwrap();
         let child = Command::new(env!("CARGO_BIN_EXE_reeve"))
-            .args(["run", "--admin-address", "127.0.0.1:0", "--data-folder"])
+            .args(["run", "--data-folder"])
             .arg(data.join("mirrors"))
+            .args(if args.contains(&"--admin-address") { &[][..] } else { &["--admin-address", "127.0.0.1:0"] })
             .args(args)
             .env("KUBECONFIG", kubeconfig)
             .stdin(Stdio::null())

@@ -59,6 +59,37 @@ async fn over_http_with_a_password_that_may_change() {
 }
 
 #[tokio::test]
+async fn a_password_that_runs_out_keeps_what_is_in_force_and_a_new_one_is_taken_up_without_a_restart() {
+    let scene = Scene::new("runs-out").await;
+    let server = scene.repository.serve_http(Some(BasicAuth::new("reeve", "s3cret"))).unwrap();
+    let secret = |password: &str| scene.secret("login", json!({ "username": "reeve", "password": password }));
+    secret("s3cret").await;
+    let login = json!({ "name": "login" });
+    scene
+        .follow_with(json!({ "url": server.url(), "interval": "1s", "allowPlainHTTP": true, "secretRef": login }))
+        .await;
+    scene.component("web", "1.0.0", &config("settings", "one"));
+    let first = scene.push();
+    let _reeve = scene.reeve();
+    scene.applied(&first).await;
+    secret("0ld-s3cret").await;
+    let is_refused = |source: &GitSource| {
+        let status = source.status.clone().unwrap_or_default();
+        status.conditions.iter().any(|condition| condition.type_ == "Fetched" && condition.status == "False")
+    };
+    let source = until(&scene.api::<GitSource>(), "fleet", "the password is refused", is_refused).await;
+    let in_force = source.status.unwrap().commit.unwrap();
+    assert_eq!(in_force.id, first.as_str());
+    scene.component("web", "1.1.0", &config("settings", "two"));
+    let second = scene.push();
+    scene.meddle("settings", "hand").await;
+    scene.comes_to_say("settings", "one").await;
+    secret("s3cret").await;
+    scene.applied(&second).await;
+    assert_eq!(scene.says("settings").await.unwrap(), "two");
+}
+
+#[tokio::test]
 async fn over_ssh_with_a_key() {
     let scene = Scene::new("ssh").await;
     let server = scene.repository.serve_ssh().await.unwrap();
