@@ -90,8 +90,8 @@ pub(super) struct RunArgs {
     /// Account as which components are applied whose target is the control plane
     #[arg(long, value_name = "NAMESPACE/NAME", default_value = "reeve-system/reeve-control-plane", value_parser = account)]
     pub(super) control_plane_account: (String, String),
-    /// Kinds that such components may have, as `GROUP/Kind`; may be given several times
-    #[arg(long = "control-plane-kind", value_name = "GROUP/KIND")]
+    /// Kinds that such components may have, as `GROUP/Kind`, or `/Kind` of the core group; may be given several times
+    #[arg(long = "control-plane-kind", value_name = "GROUP/KIND", value_parser = group_and_kind)]
     pub(super) control_plane_kinds: Vec<String>,
     /// Namespace of the leader lease; that of the pod or the context if not given
     #[arg(long, value_name = "NAMESPACE")]
@@ -106,6 +106,15 @@ fn account(text: &str) -> Result<(String, String), String> {
     let pair = text.split_once('/').filter(|(namespace, name)| !namespace.is_empty() && !name.is_empty());
     let (namespace, name) = pair.ok_or("wanted a namespace and a name, such as reeve-system/reeve-applier")?;
     Ok((namespace.to_owned(), name.to_owned()))
+}
+
+/// Reads `cluster.x-k8s.io/Cluster`.
+fn group_and_kind(text: &str) -> Result<String, String> {
+    let kind = text.split_once('/').map(|(_, kind)| kind);
+    let fine =
+        kind.is_some_and(|kind| kind.starts_with(|first: char| first.is_ascii_uppercase()) && !kind.contains('/'));
+    let said = "wanted a group and a kind, such as cluster.x-k8s.io/Cluster, or /Secret of the core group";
+    if fine { Ok(text.to_owned()) } else { Err(said.to_owned()) }
 }
 
 /// Which revision of which repository.

@@ -77,6 +77,20 @@ fn values_change_what_is_installed() {
     );
     let objects = printed(&["--set", "applier.clusterRole="]);
     assert!(named(&objects, "ClusterRoleBinding", "reeve-applier").is_none());
+    assert!(named(&objects, "ServiceAccount", "reeve-control-plane").is_none());
+    let kinds = r#"controlPlane.kinds=["cluster.x-k8s.io/Cluster","/ConfigMap"]"#;
+    let objects = printed(&["-n", "ops", "--set", kinds, "--set", "controlPlane.account=maker"]);
+    assert!(named(&objects, "ServiceAccount", "maker").is_some());
+    assert!(named(&objects, "ClusterRoleBinding", "reeve-control-plane").is_none());
+    assert_eq!(named(&objects, "Role", "reeve-control-plane").unwrap()["rules"][0]["resourceNames"], json!(["maker"]));
+    let args = &named(&objects, "Deployment", "reeve").unwrap()["spec"]["template"]["spec"]["containers"][0]["args"];
+    for wanted in [
+        "--control-plane-account=ops/maker",
+        "--control-plane-kind=cluster.x-k8s.io/Cluster",
+        "--control-plane-kind=/ConfigMap",
+    ] {
+        assert!(args.as_array().unwrap().contains(&json!(wanted)), "{args}");
+    }
     let appliers =
         r#"appliers=[{"namespace":"a","name":"x"},{"namespace":"b","name":"y"},{"namespace":"a","name":"z"}]"#;
     let objects = printed(&["--set", appliers, "--set", r#"sourceNamespaces=["a","c"]"#]);
@@ -123,6 +137,7 @@ fn values_that_mean_nothing_are_refused() {
         ("replica=1", "did you mean replicas?"),
         ("replicas=many", "replicas must be"),
         ("replicas", "`replicas` sets no value"),
+        (r#"controlPlane.kinds=["Secret"]"#, "controlPlane.kinds"),
         ("data.persistent=true", "several replicas cannot share a volume"),
     ] {
         let told = folder.reeve(&["install", "--set", value]).with(2);

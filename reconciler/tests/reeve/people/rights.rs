@@ -104,6 +104,7 @@ const MAY_NOT: &[[&str; 5]] = &[
     ["create", "", "serviceaccounts/token", NAMESPACE, "reeve-applier"],
     ["impersonate", "", "serviceaccounts", NAMESPACE, ""],
     ["impersonate", "", "serviceaccounts", NAMESPACE, "default"],
+    ["impersonate", "", "serviceaccounts", NAMESPACE, "reeve-control-plane"],
     ["impersonate", "", "serviceaccounts", "kube-system", "reeve-applier"],
     ["impersonate", "", "users", "", ""],
     ["impersonate", "", "users", "", "admin"],
@@ -146,6 +147,7 @@ async fn reeve_may_do_its_work_and_nothing_else() {
     does_its_work(cluster, &client).await;
     is_kept_from_the_rest(&client).await;
     acts_as_its_applier_alone(cluster).await;
+    acts_in_the_control_plane_when_the_operator_says_so(cluster, &client).await;
 }
 
 /// The requests that a reconciliation is made of.
@@ -226,4 +228,20 @@ async fn acts_as_its_applier_alone(cluster: &Cluster) {
         let created = Api::<ConfigMap>::namespaced(client, "default").create(&post, &map).await;
         assert!(is_forbidden(created), "{other}");
     }
+}
+
+/// The account comes without rights of its own.
+async fn acts_in_the_control_plane_when_the_operator_says_so(cluster: &Cluster, client: &Client) {
+    let kinds = r#"controlPlane.kinds=["/ConfigMap"]"#;
+    install(cluster, &["--apply", "--set", kinds]).await.with(0);
+    let row = ["impersonate", "", "serviceaccounts", NAMESPACE, "reeve-control-plane"];
+    eventually("Reeve may act as it", || async { if may(client, &row).await { Ok(()) } else { Err("it may not") } })
+        .await;
+    let acting = reeve(cluster, Some("system:serviceaccount:reeve-system:reeve-control-plane")).await;
+    let map: ConfigMap = object(json!({ "metadata": { "name": "machine" } }));
+    let (maps, post): (Api<ConfigMap>, _) = (Api::namespaced(acting, "default"), PostParams::default());
+    assert!(is_forbidden(maps.create(&post, &map).await));
+    install(cluster, &["--apply", "--set", kinds, "--set", "controlPlane.clusterRole=edit"]).await.with(0);
+    eventually("the account may do what its role says", || maps.create(&post, &map)).await;
+    assert!(!may(client, &["impersonate", "", "serviceaccounts", NAMESPACE, "default"]).await);
 }

@@ -32,6 +32,7 @@ const REEVE: &[(&str, &str)] = files!("charts/reeve":
     "files/dashboard.json",
     "templates/accounts.yaml.j2",
     "templates/alerts.yaml.j2",
+    "templates/controlplane.yaml.j2",
     "templates/dashboard.yaml.j2",
     "templates/data.yaml.j2",
     "templates/deployment.yaml.j2",
