@@ -1,0 +1,54 @@
+//! The Runtime objects that Reeve makes of the files of a repository.
+
+use kube::api::{Patch, PatchParams};
+use reeve_crds::Runtime;
+use reeve_tests::{eventually, until};
+use serde_json::json;
+
+use super::scene::{Scene, config};
+
+fn labels(runtime: &Runtime) -> Vec<&str> {
+    runtime.metadata.labels.iter().flatten().map(|(key, _)| key.as_str()).collect()
+}
+
+#[tokio::test]
+async fn labels_and_policies_that_leave_a_file_leave_the_runtime_and_what_people_add_stays() {
+    let scene = Scene::new("runtime-labels").await;
+    let text = "labels: { tier: a, team: x }\npolicy: { concurrency: 7, prune: false }\n";
+    scene.runtime(&scene.runtime, text);
+    scene.component("web", "1.0.0", &config("settings", "git"));
+    let first = scene.push();
+    scene.follow().await;
+    let reeve = scene.reeve();
+    let runtime = scene.applied(&first).await;
+    assert_eq!(labels(&runtime), ["team", "tier"]);
+    let api = scene.api::<Runtime>();
+    let by_people = Patch::Merge(json!({ "metadata": { "labels": { "people": "x" } } }));
+    api.patch(&scene.runtime, &PatchParams::default(), &by_people).await.unwrap();
+
+    scene.runtime(&scene.runtime, "labels: { team: x }\npolicy: { prune: false }\n");
+    scene.push();
+    let without_tier = |runtime: &Runtime| labels(runtime) == ["people", "team"] && runtime.spec.concurrency != 7;
+    let runtime = until(&api, &scene.runtime, "the label and the policy go", without_tier).await;
+    assert!(!runtime.spec.prune);
+
+    // Also what left while nobody looked.
+    reeve.terminate().await;
+    scene.runtime(&scene.runtime, "");
+    scene.push();
+    let reeve = scene.reeve();
+    let bare = |runtime: &Runtime| labels(runtime) == ["people"] && runtime.spec.prune;
+    until(&api, &scene.runtime, "the rest goes", bare).await;
+    reeve.terminate().await;
+
+    let before = api.get(&scene.runtime).await.unwrap().metadata.resource_version;
+    let reeve = scene.reeve();
+    eventually("the commit is in force again", || {
+        let log = reeve.log();
+        async move { if log.contains("accepted") { Ok(()) } else { Err(log) } }
+    })
+    .await;
+    reeve.terminate().await;
+    let after = api.get(&scene.runtime).await.unwrap().metadata.resource_version;
+    assert_eq!(after, before, "an idle restart wrote something");
+}
