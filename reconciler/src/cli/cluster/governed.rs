@@ -33,16 +33,31 @@ pub(super) trait Shown:
     fn cells(&self) -> Vec<Cell>;
     /// What stands in `WIDE`.
     fn wide(&self) -> Vec<Cell>;
-    /// How it is doing, if it is a kind that does.
-    fn standing(&self) -> Option<State>;
+    /// What its status says, if it is a kind with a state.
+    fn reported(&self) -> Option<Reported<'_>>;
+
+    /// How it is doing, unless its state speaks of a spec that is no more: then Ready is not known to be so.
+    fn standing(&self) -> Option<State> {
+        let reported = self.reported()?;
+        let meta = self.meta();
+        if meta.deletion_timestamp.is_some() {
+            return Some(State::Deleting);
+        }
+        let state = reported.state.unwrap_or(State::Unknown);
+        let old = matches!((reported.observed_generation, meta.generation), (Some(seen), Some(now)) if seen < now);
+        Some(if state == State::Ready && old { State::Processing } else { state })
+    }
+
     /// Why, for people.
-    fn message(&self) -> Option<&str>;
+    fn message(&self) -> Option<&str> {
+        let reported = self.reported()?;
+        let ready = reported.ready_condition().map(|condition| &*condition.message);
+        reported.failure.or(ready).filter(|message| !message.is_empty())
+    }
 }
 
 /// A kind with a state, which people suspend and reconcile.
 pub(super) trait Governed: Shown {
-    /// What its status says, as all kinds say it.
-    fn reported(&self) -> Reported<'_>;
     /// Whether people asked Reeve to keep its hands off.
     fn is_suspended(&self) -> bool;
     /// How many of what it has are ready.
@@ -51,42 +66,45 @@ pub(super) trait Governed: Shown {
     fn revision(&self) -> Option<&str>;
 }
 
-/// What a status says.
+/// What a status says, as all kinds say it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Reported<'a> {
-    pub(super) state: Option<State>,
-    pub(super) observed_generation: Option<i64>,
-    pub(super) conditions: &'a [Condition],
+    state: Option<State>,
+    observed_generation: Option<i64>,
+    conditions: &'a [Condition],
+    /// What went wrong last.
+    failure: Option<&'a str>,
     /// The value of the annotation reeve.dev/reconcile that was last acted upon.
     pub(super) handled: Option<&'a str>,
 }
 
-impl Reported<'_> {
-    fn ready_condition(&self) -> Option<&Condition> {
+impl<'a> Reported<'a> {
+    fn ready_condition(&self) -> Option<&'a Condition> {
         self.conditions.iter().find(|condition| condition.type_ == condition::kind::READY)
     }
 }
 
-/// The state, unless it speaks of a spec that is no more: then Ready is not known to be so.
+/// The fields that the statuses of all kinds with a state have, and the one that says what went wrong.
+macro_rules! reported {
+    ($object:expr, $failure:ident) => {
+        Some($object.status.as_ref().map_or_else(Reported::default, |status| Reported {
+            state: status.state,
+            observed_generation: status.observed_generation,
+            conditions: &status.conditions,
+            failure: status.$failure.as_ref().map(|failure| &*failure.message),
+            handled: status.last_handled_reconcile_at.as_deref(),
+        }))
+    };
+}
+
+/// How something that has a state is doing.
 pub(super) fn standing<K: Governed>(object: &K) -> State {
-    let reported = object.reported();
-    let state = reported.state.unwrap_or(State::Unknown);
-    let meta = object.meta();
-    if meta.deletion_timestamp.is_some() {
-        return State::Deleting;
-    }
-    let old = matches!((reported.observed_generation, meta.generation), (Some(seen), Some(now)) if seen < now);
-    if state == State::Ready && old { State::Processing } else { state }
+    object.standing().unwrap_or(State::Unknown)
 }
 
 /// The reason of the state, in one word.
 pub(super) fn reason<K: Governed>(object: &K) -> Option<String> {
-    object.reported().ready_condition().map(|condition| condition.reason.clone()).filter(|reason| !reason.is_empty())
-}
-
-fn message<'a>(conditions: &'a [Condition], failure: Option<&'a str>) -> Option<&'a str> {
-    let ready = conditions.iter().find(|condition| condition.type_ == condition::kind::READY);
-    failure.or_else(|| ready.map(|condition| &*condition.message)).filter(|message| !message.is_empty())
+    object.reported()?.ready_condition().map(|condition| condition.reason.clone()).filter(|reason| !reason.is_empty())
 }
 
 /// When it was made.
@@ -120,26 +138,12 @@ impl Shown for GitSource {
         vec![Cell::text(Some(url)), Cell::text(path), yes(self.is_suspended())]
     }
 
-    fn standing(&self) -> Option<State> {
-        Some(standing(self))
-    }
-
-    fn message(&self) -> Option<&str> {
-        let status = self.status.as_ref()?;
-        message(&status.conditions, status.rejected.as_ref().map(|rejected| &*rejected.message))
+    fn reported(&self) -> Option<Reported<'_>> {
+        reported!(self, rejected)
     }
 }
 
 impl Governed for GitSource {
-    fn reported(&self) -> Reported<'_> {
-        self.status.as_ref().map_or_else(Reported::default, |status| Reported {
-            state: status.state,
-            observed_generation: status.observed_generation,
-            conditions: &status.conditions,
-            handled: status.last_handled_reconcile_at.as_deref(),
-        })
-    }
-
     fn is_suspended(&self) -> bool {
         self.spec.suspend
     }
@@ -180,26 +184,12 @@ impl Shown for Runtime {
         ]
     }
 
-    fn standing(&self) -> Option<State> {
-        Some(standing(self))
-    }
-
-    fn message(&self) -> Option<&str> {
-        let status = self.status.as_ref()?;
-        message(&status.conditions, status.failure.as_ref().map(|failure| &*failure.message))
+    fn reported(&self) -> Option<Reported<'_>> {
+        reported!(self, failure)
     }
 }
 
 impl Governed for Runtime {
-    fn reported(&self) -> Reported<'_> {
-        self.status.as_ref().map_or_else(Reported::default, |status| Reported {
-            state: status.state,
-            observed_generation: status.observed_generation,
-            conditions: &status.conditions,
-            handled: status.last_handled_reconcile_at.as_deref(),
-        })
-    }
-
     fn is_suspended(&self) -> bool {
         self.spec.suspend == Some(true)
     }
@@ -240,26 +230,12 @@ impl Shown for RuntimeComponent {
         ]
     }
 
-    fn standing(&self) -> Option<State> {
-        Some(standing(self))
-    }
-
-    fn message(&self) -> Option<&str> {
-        let status = self.status.as_ref()?;
-        message(&status.conditions, status.failure.as_ref().map(|failure| &*failure.message))
+    fn reported(&self) -> Option<Reported<'_>> {
+        reported!(self, failure)
     }
 }
 
 impl Governed for RuntimeComponent {
-    fn reported(&self) -> Reported<'_> {
-        self.status.as_ref().map_or_else(Reported::default, |status| Reported {
-            state: status.state,
-            observed_generation: status.observed_generation,
-            conditions: &status.conditions,
-            handled: status.last_handled_reconcile_at.as_deref(),
-        })
-    }
-
     fn is_suspended(&self) -> bool {
         self.spec.suspend == Some(true)
     }
@@ -295,11 +271,7 @@ impl Shown for Inventory {
         ]
     }
 
-    fn standing(&self) -> Option<State> {
-        None
-    }
-
-    fn message(&self) -> Option<&str> {
+    fn reported(&self) -> Option<Reported<'_>> {
         None
     }
 }

@@ -97,6 +97,13 @@ impl Asking<'_> {
         if !self.args.wait {
             return Ok(Status::Fine);
         }
+        if before.is_suspended() {
+            let help = format!("`reeve resume {} {name}`, and it is reconciled at once", K::WORD);
+            return Err(Failure::unknown(
+                format!("{}/{name} is suspended: there is nothing to wait for", K::WORD),
+                Some(help),
+            ));
+        }
         self.wait(api, name, terminal).await
     }
 
@@ -114,7 +121,7 @@ impl Asking<'_> {
             match event {
                 Ok(watcher::Event::Apply(object) | watcher::Event::InitApply(object)) => {
                     broken = false;
-                    let handled = object.reported().handled == Some(&self.token);
+                    let handled = object.reported().and_then(|reported| reported.handled) == Some(&self.token);
                     let state = standing(&object);
                     let line = describe(&object, handled, terminal.style);
                     if line != said {

@@ -82,3 +82,16 @@ async fn waiting_has_an_end() {
     let told = estate.reeve(&["reconcile", "source", "fleet", "--wait", "--timeout", "1s"]).await.with(2);
     assert!(told.err.starts_with("error: it was not done within 1 s\n  help: see `reeve get`"), "{}", told.err);
 }
+
+#[tokio::test]
+async fn what_is_suspended_is_not_waited_for() {
+    let estate = Estate::new("reconcile-suspended").await;
+    estate.runtime("eu-1", "fleet", state("Suspended", "Suspended", "")).await;
+    estate.reeve(&["suspend", "runtime", "eu-1"]).await.with(0);
+    let told = estate.reeve(&["reconcile", "runtime", "eu-1", "--wait"]).await.with(2);
+    assert_eq!(told.out, "runtime/eu-1 asked, which is suspended: nothing happens until it is resumed\n");
+    let wanted =
+        "error: runtime/eu-1 is suspended: there is nothing to wait for\n  help: `reeve resume runtime eu-1`, ";
+    assert!(told.err.starts_with(wanted), "{}", told.err);
+    estate.reeve(&["reconcile", "runtime", "eu-1"]).await.with(0);
+}
