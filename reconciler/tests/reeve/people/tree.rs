@@ -1,5 +1,6 @@
 //! `reeve tree`.
 
+use reeve_crds::RuntimeComponent;
 use serde_json::json;
 
 use crate::cli::repository::ended;
@@ -62,6 +63,28 @@ async fn one_runtime_or_source_can_be_asked_for() {
         "{}",
         told.err
     );
+}
+
+#[tokio::test]
+async fn what_a_component_has_applied_is_not_called_planned_because_the_inventory_is_behind() {
+    let estate = Estate::new("tree-planned").await;
+    estate.runtime("eu-1", "fleet", state("Ready", "Succeeded", "")).await;
+    estate.component("eu-1", "web", state("Processing", "Progressing", "")).await;
+    estate.inventory("eu-1", &[["web", "", "Service", "web", "Planned"]]).await;
+    let shown = format!("Service {}/web", estate.namespace);
+    let told = estate.reeve(&["tree"]).await.with(1).out;
+    assert!(told.ends_with(&format!("{shown} planned\n")), "{told}");
+    let mut applied = state("Ready", "Succeeded", "");
+    let mut condition = applied["conditions"][0].clone();
+    condition["type"] = json!("Applied");
+    applied["conditions"].as_array_mut().unwrap().push(condition);
+    estate.report::<RuntimeComponent>("eu-1-web", applied.clone()).await;
+    let told = estate.reeve(&["tree"]).await.with(0).out;
+    assert!(told.ends_with(&format!("{shown}\n")), "{told}");
+    applied["observedGeneration"] = json!(0);
+    estate.report::<RuntimeComponent>("eu-1-web", applied).await;
+    let told = estate.reeve(&["tree"]).await.with(1).out;
+    assert!(told.ends_with(&format!("{shown} planned\n")), "what was applied of an older spec says nothing: {told}");
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use reeve_crds::inventory::EntryState;
 use reeve_crds::runtime_component::UnhealthyObject;
-use reeve_crds::{GitSource, Inventory, InventoryEntry, Open, Runtime, RuntimeComponent, State};
+use reeve_crds::{GitSource, Inventory, InventoryEntry, Open, Runtime, RuntimeComponent, State, condition};
 use serde::Serialize;
 
 use super::super::governed::{Governed, standing};
@@ -72,12 +72,17 @@ impl Forest {
         let known: BTreeSet<&str> = components.iter().map(|component| &*component.spec.component).collect();
         let entries: Vec<_> = self.entries(namespace, name(runtime)).collect();
         let gone: BTreeSet<&str> = entries.iter().map(|entry| &*entry.component).collect();
-        node.children.extend(gone.difference(&known).map(|component| Node {
-            name: format!("component/{component}"),
-            trouble: Some("it left the repository".to_owned()),
-            children:
-                entries.iter().filter(|entry| entry.component == *component).map(|entry| object(entry, &[])).collect(),
-            ..Node::default()
+        node.children.extend(gone.difference(&known).map(|component| {
+            Node {
+                name: format!("component/{component}"),
+                trouble: Some("it left the repository".to_owned()),
+                children: entries
+                    .iter()
+                    .filter(|entry| entry.component == *component)
+                    .map(|entry| object(entry, &[], false))
+                    .collect(),
+                ..Node::default()
+            }
         }));
         node
     }
@@ -94,7 +99,8 @@ impl Forest {
         }
         let entries = self.entries(component.metadata.namespace.as_ref(), &spec.runtime);
         let own = entries.filter(|entry| entry.component == spec.component);
-        node.children = own.map(|entry| object(entry, unhealthy)).collect();
+        let applied = is_applied(component);
+        node.children = own.map(|entry| object(entry, unhealthy, applied)).collect();
         // What is missing is in no inventory yet.
         let listed: Vec<String> = node.children.iter().map(|child| child.name.clone()).collect();
         let rest = unhealthy.iter().filter(|sick| !listed.contains(&sick_name(sick)));
@@ -138,7 +144,16 @@ fn governed<K: Governed>(object: &K, name: String) -> Node {
     Node { name, state: Some(state), trouble, ..Node::default() }
 }
 
-fn object(entry: &InventoryEntry, unhealthy: &[UnhealthyObject]) -> Node {
+/// Whether everything that Git wants of a component is there. The inventory says so seconds later.
+fn is_applied(component: &RuntimeComponent) -> bool {
+    component.status.as_ref().is_some_and(|status| {
+        let applied = status.conditions.iter().find(|condition| condition.type_ == condition::kind::APPLIED);
+        applied.is_some_and(|applied| applied.status == "True")
+            && status.observed_generation >= component.metadata.generation
+    })
+}
+
+fn object(entry: &InventoryEntry, unhealthy: &[UnhealthyObject], applied: bool) -> Node {
     let name = object_name(&entry.group, &entry.kind, &entry.namespace, &entry.name);
     let sick = unhealthy.iter().find(|sick| {
         let object = &sick.object;
@@ -147,6 +162,7 @@ fn object(entry: &InventoryEntry, unhealthy: &[UnhealthyObject]) -> Node {
     });
     let details = match &entry.state {
         Open::Known(EntryState::Applied) => Vec::new(),
+        Open::Known(EntryState::Planned) if applied => Vec::new(),
         Open::Known(EntryState::Planned) => vec!["planned".to_owned()],
         Open::Known(EntryState::Deleting) => vec!["deleting".to_owned()],
         Open::Other(word) => vec![word.clone()],
