@@ -12,7 +12,7 @@ use reeve_crds::GROUP;
 use reeve_renderer::suggest::did_you_mean;
 use serde::de::DeserializeOwned;
 
-use super::error::{ClusterError, innermost};
+use super::error::{ClusterError, innermost, said};
 use super::governed::Shown;
 use crate::cli::args::cluster::ConnectionArgs;
 use crate::cli::failure::Failure;
@@ -121,9 +121,10 @@ impl Connection {
     pub(super) async fn get<K: Shown>(&self, name: &str) -> Result<K, Failure> {
         let scope = self.scope(false);
         let doing = format!("read {} {name}", K::WORD);
-        if let Some(object) = self.ask(&doing, self.api::<K>(&scope).get_opt(name)).await? {
+        if let Some(object) = self.ask(&doing, missing_kind(self.api::<K>(&scope).get(name))).await? {
             return Ok(object);
         }
+        // That not even the kind is there, the list will say.
         Err(missing(name, &self.list::<K>(&scope).await?, &self.namespace))
     }
 
@@ -161,6 +162,9 @@ pub(in crate::cli) async fn configure(args: &ConnectionArgs) -> Result<Config, C
         Some(file) => Kubeconfig::read_from(file),
         None => Kubeconfig::read(),
     };
+    if let (Ok(kubeconfig), Some(context)) = (&read, &args.context) {
+        has_context(kubeconfig, context, args)?;
+    }
     let found = match read {
         Ok(kubeconfig) if is_empty(&kubeconfig) => Err(KubeconfigError::FindPath),
         Ok(kubeconfig) => Config::from_custom_kubeconfig(kubeconfig, &options).await,
@@ -170,6 +174,20 @@ pub(in crate::cli) async fn configure(args: &ConnectionArgs) -> Result<Config, C
         Some(error) => Err(error),
         None => Config::incluster().map_err(|_not_a_pod| ClusterError::NoKubeconfig),
     })
+}
+
+/// Refuses a context that is not in the file, with the name that was probably meant.
+fn has_context(kubeconfig: &Kubeconfig, wanted: &str, args: &ConnectionArgs) -> Result<(), ClusterError> {
+    let known: Vec<&str> = kubeconfig.contexts.iter().map(|context| &*context.name).collect();
+    if known.contains(&wanted) {
+        return Ok(());
+    }
+    let meant = did_you_mean(wanted, known.iter().copied()).unwrap_or_else(|| match &known[..] {
+        [] => "it has none".to_owned(),
+        known => format!("it has {}", known.join(", ")),
+    });
+    let cause = said(&format!("there is no context `{wanted}`: {meant}"));
+    Err(ClusterError::Kubeconfig { file: args.kubeconfig.clone(), cause })
 }
 
 /// A file such as /dev/null, by which people say that there is none.

@@ -34,6 +34,10 @@ pub(super) async fn run(args: &EventsArgs, terminal: &mut Terminal) -> Result<St
         events.extend(connection.select::<Event>(&scope, ListParams::default().fields(&selector)).await?);
     }
     events.retain(is_ours);
+    if events.is_empty() {
+        // Nothing happens where Reeve is not installed, but whoever asks should know why.
+        connection.list::<GitSource>(&scope).await?;
+    }
     events.sort_by_key(|event| (when(event), event.metadata.name.clone()));
     let mut printer = Printer { table: Table::new(terminal.style), args, terminal };
     printer.list(&events)?;
