@@ -24,6 +24,7 @@ mod source;
 mod style;
 mod text;
 mod validate;
+mod wanted;
 mod workers;
 
 use args::{Args, Command};

@@ -34,6 +34,16 @@ pub struct Entry {
     pub owned: Option<Box<str>>,
 }
 
+impl Entry {
+    /// Group and version of its object.
+    pub fn api_version(&self, key: &ObjectKey) -> String {
+        match &*key.group {
+            "" => self.version.to_string(),
+            group => format!("{group}/{}", self.version),
+        }
+    }
+}
+
 /// A page as it is stored.
 #[derive(Clone, Debug, Default)]
 struct Page {

@@ -9,6 +9,7 @@ use reeve_crds::ObjectRef;
 use reeve_crds::annotation::CONTENT;
 use serde_json::{Map, Value};
 
+use crate::fields::LAST_APPLIED;
 use crate::hash;
 
 mod delegated;
@@ -48,6 +49,22 @@ fn marked(mut object: Value, name: String) -> Value {
     let metadata = child(&mut object, "metadata").and_then(|metadata| child(metadata, "annotations"));
     if let Some(Value::Object(annotations)) = metadata {
         annotations.insert(CONTENT.to_owned(), Value::String(name));
+    }
+    object
+}
+
+/// An object as it is meant: without what the API server alone writes, its status, and the marks of whoever applied it.
+pub fn meant(object: &Value) -> Value {
+    let mut object = settled(object);
+    if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
+        let annotations = metadata.get_mut("annotations").and_then(Value::as_object_mut);
+        let is_empty = annotations.is_some_and(|annotations| {
+            annotations.remove(LAST_APPLIED);
+            annotations.is_empty()
+        });
+        if is_empty {
+            metadata.remove("annotations");
+        }
     }
     object
 }

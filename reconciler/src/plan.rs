@@ -105,9 +105,13 @@ pub struct ComponentPlan {
 }
 
 impl ComponentPlan {
-    /// Whether nothing is to be written.
+    /// Whether nothing would change in the cluster: to look again, and to forget, changes nothing.
     pub fn is_empty(&self) -> bool {
-        self.removals.is_empty() && self.claimed.is_empty() && !self.steps.iter().any(|step| step.action.writes())
+        let changes = |step: &Step| step.action.writes() && step.action != Action::Verify;
+        let removes = |removal: Removal| matches!(removal, Removal::Delete | Removal::Settle);
+        self.claimed.is_empty()
+            && !self.steps.iter().any(changes)
+            && !self.removals.iter().any(|(_, _, removal)| removes(*removal))
     }
 }
 

@@ -22,7 +22,7 @@ pub struct Preview {
 }
 
 impl Preview {
-    /// Whether nothing would be written.
+    /// Whether nothing would change in the cluster.
     pub fn is_empty(&self) -> bool {
         self.components.iter().chain(&self.removed).all(|(_, plan)| plan.is_empty())
     }

@@ -28,6 +28,8 @@ mod status;
 mod telling;
 mod workshop;
 
+pub use object::spec;
+
 use hooks::Listening;
 use status::{Finding, Report};
 use workshop::{OpenError, Workshop};

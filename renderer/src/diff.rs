@@ -31,6 +31,13 @@ pub enum ChangeKind {
     Removed(Dict),
     /// These fields differ.
     Changed(Vec<FieldChange>),
+    /// Whoever was asked to take it would not, so that nothing is known of its fields.
+    Refused {
+        /// Why, in one word.
+        reason: Arc<str>,
+        /// Why, for people.
+        message: Arc<str>,
+    },
 }
 
 /// One field that differs.
@@ -59,21 +66,26 @@ pub fn diff(before: Option<&Bundle>, after: Option<&Bundle>) -> Vec<ObjectChange
     let keys: BTreeSet<_> = before.keys().chain(after.keys()).collect();
     let mut changes = Vec::new();
     for key in keys {
-        let change =
-            |component: &Arc<str>, kind| ObjectChange { component: component.clone(), key: (*key).clone(), kind };
-        match (before.get(key), after.get(key)) {
-            (None, Some((component, new))) => changes.push(change(component, ChangeKind::Added(shown(new)))),
-            (Some((component, old)), None) => changes.push(change(component, ChangeKind::Removed(shown(old)))),
-            (Some((_, old)), Some((component, new))) => {
-                let fields = hide(new, fields(&Value::Dict(old.value.clone()), &Value::Dict(new.value.clone())));
-                if !fields.is_empty() {
-                    changes.push(change(component, ChangeKind::Changed(fields)));
-                }
-            }
-            (None, None) => {}
+        let (old, new) = (before.get(key), after.get(key));
+        let value = |side: Option<&(Arc<str>, &Object)>| side.map(|(_, object)| object.value.clone());
+        if let (Some(kind), Some((component, _))) = (object(key, value(old), value(new)), new.or(old)) {
+            changes.push(ObjectChange { component: component.clone(), key: key.clone(), kind });
         }
     }
     changes
+}
+
+/// What became of one object; nothing if it is the same. Of the data of a Secret only the keys are told.
+pub fn object(key: &ObjectKey, before: Option<Dict>, after: Option<Dict>) -> Option<ChangeKind> {
+    match (before, after) {
+        (None, Some(new)) => Some(ChangeKind::Added(shown(key, new))),
+        (Some(old), None) => Some(ChangeKind::Removed(shown(key, old))),
+        (Some(old), Some(new)) => {
+            let fields = hide(key, fields(&Value::Dict(old), &Value::Dict(new)));
+            (!fields.is_empty()).then_some(ChangeKind::Changed(fields))
+        }
+        (None, None) => None,
+    }
 }
 
 /// Runtimes with equal changes together, the largest group first.
@@ -102,11 +114,11 @@ fn objects(bundle: Option<&Bundle>) -> Objects<'_> {
 }
 
 /// An object as it may be shown: of the data of a Secret only the keys.
-pub fn shown(object: &Object) -> Dict {
-    if !is_secret(object) {
-        return object.value.clone();
+fn shown(key: &ObjectKey, object: Dict) -> Dict {
+    if !is_secret(key) {
+        return object;
     }
-    let mut entries = object.value.entries().clone();
+    let mut entries = object.entries().clone();
     for field in ["data", "stringData"] {
         if let Some(Value::Dict(data)) = entries.get(field) {
             let hidden = data.entries().keys().map(|key| (key.clone(), Value::from("(hidden)"))).collect();
@@ -119,8 +131,8 @@ pub fn shown(object: &Object) -> Dict {
 }
 
 /// Of the data of a Secret it is told that it differs, not how.
-fn hide(object: &Object, mut changes: Vec<FieldChange>) -> Vec<FieldChange> {
-    if !is_secret(object) {
+fn hide(key: &ObjectKey, mut changes: Vec<FieldChange>) -> Vec<FieldChange> {
+    if !is_secret(key) {
         return changes;
     }
     for change in &mut changes {
@@ -132,8 +144,8 @@ fn hide(object: &Object, mut changes: Vec<FieldChange>) -> Vec<FieldChange> {
     changes
 }
 
-fn is_secret(object: &Object) -> bool {
-    &*object.key.kind == "Secret" && object.key.group.is_empty()
+fn is_secret(key: &ObjectKey) -> bool {
+    &*key.kind == "Secret" && key.group.is_empty()
 }
 
 /// The fields that differ between two values.
@@ -194,7 +206,7 @@ fn without_runtime(change: ObjectChange) -> ObjectChange {
     let kind = match change.kind {
         ChangeKind::Added(object) => ChangeKind::Added(strip(object)),
         ChangeKind::Removed(object) => ChangeKind::Removed(strip(object)),
-        ChangeKind::Changed(fields) => ChangeKind::Changed(fields),
+        same @ (ChangeKind::Changed(_) | ChangeKind::Refused { .. }) => same,
     };
     ObjectChange { kind, ..change }
 }

@@ -11,6 +11,7 @@ use reeve_reconciler::tree::Credentials;
 use super::style::Style;
 
 pub(super) mod cluster;
+pub(super) mod diff;
 mod examples;
 pub(super) mod plan;
 
@@ -44,9 +45,9 @@ pub(super) enum Command {
     /// Check the whole repository and say all that is wrong with it
     #[command(after_help = examples::VALIDATE)]
     Validate(ValidateArgs),
-    /// Show what differs between the objects of two revisions or folders
-    #[command(after_help = examples::DIFF)]
-    Diff(DiffArgs),
+    /// Show what differs between the objects of two revisions or folders, or of a repository and a cluster
+    #[command(after_help = examples::DIFF, override_usage = diff::USAGE, mut_args(diff::only_live))]
+    Diff(Box<diff::DiffArgs>),
     /// Say why a value or a field of an object is what it is
     #[command(after_help = examples::EXPLAIN)]
     Explain(ExplainArgs),
@@ -196,30 +197,6 @@ pub(super) enum ReportFormat {
     Github,
     /// SARIF 2.1.0, for code scanning
     Sarif,
-}
-
-#[derive(Debug, Group)]
-pub(super) struct DiffArgs {
-    /// Before: a revision of the repository here, or a folder
-    #[arg(value_name = "A")]
-    pub(super) before: String,
-    /// After: likewise
-    #[arg(value_name = "B")]
-    pub(super) after: String,
-    /// Only this runtime; may be given several times
-    #[arg(short, long = "runtime", value_name = "NAME")]
-    pub(super) runtimes: Vec<String>,
-    /// What to print
-    #[arg(short, long, value_name = "FORMAT", default_value = "text")]
-    pub(super) output: DiffFormat,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum DiffFormat {
-    /// For people
-    Text,
-    /// One document with all groups of runtimes and their changes
-    Json,
 }
 
 #[derive(Debug, Group)]

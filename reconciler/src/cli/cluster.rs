@@ -20,6 +20,7 @@ mod governed;
 mod install;
 mod item;
 mod kinds;
+mod reach;
 mod reconcile;
 mod suspend;
 mod table;
@@ -28,6 +29,7 @@ mod tree;
 
 pub(super) use connection::configure;
 pub(super) use error::ClusterError;
+pub(super) use reach::Reach;
 
 /// Runs a command on a thread of its own making; nothing goes on after it.
 pub(super) fn run(command: ClusterCommand, checkout: bool, terminal: &mut Terminal) -> Result<Status, Failure> {
@@ -54,7 +56,7 @@ pub(super) fn refused(doing: &str, error: &(dyn std::error::Error + 'static)) ->
 }
 
 /// What a person should know although the command goes on.
-fn warn(terminal: &Terminal, text: &str) {
+pub(super) fn warn(terminal: &Terminal, text: &str) {
     let line = format!("{}: {}\n", terminal.error_style.paint(Paint::Warning, "warning"), harmless(text));
     // Whoever closed standard error does not want to know.
     let _ = io::stderr().write_all(line.as_bytes());

@@ -1,5 +1,5 @@
-//! `reeve diff`: what differs between the objects of two revisions or folders. Only runtimes that the change concerns are
-//! rendered.
+//! `reeve diff`: what differs between the objects of two revisions or folders, or of a repository and a cluster. Between
+//! revisions only runtimes that the change concerns are rendered.
 
 use std::collections::HashSet;
 use std::io::{self, Write as _};
@@ -13,17 +13,19 @@ use reeve_renderer::diagnostic::Diagnostic;
 use reeve_renderer::diff::{self, Group, ObjectChange};
 use reeve_renderer::findings::Findings;
 use reeve_renderer::fleet::{Fleet, Loader};
-use reeve_renderer::resolve;
 
-use super::args::{DiffArgs, DiffFormat};
+use super::args::diff::{DiffArgs, DiffFormat};
 use super::failure::Failure;
 use super::progress::Progress;
 use super::report::{self, Reporter};
 use super::source::{Source, select_runtimes};
+use super::text::{count, in_runtimes};
+use super::wanted::load;
 use super::{Status, Terminal, bundles, workers};
 
 mod json;
 mod lines;
+mod live;
 mod text;
 
 /// What was found out about one runtime.
@@ -47,31 +49,48 @@ struct Answer {
     findings: Vec<Diagnostic>,
     /// Runtimes that could not be compared, since they cannot be rendered before or after.
     failed: Vec<(Arc<str>, Side)>,
+    /// Objects of which the API server did not say what would become of them.
+    unknown: usize,
+}
+
+impl Answer {
+    /// Whether all was compared.
+    fn is_whole(&self) -> bool {
+        self.failed.is_empty() && self.unknown == 0 && !self.findings.iter().any(Diagnostic::is_error)
+    }
 }
 
 pub(super) fn run(args: &DiffArgs, terminal: &mut Terminal) -> Result<Status, Failure> {
-    let here = Path::new(".");
-    let sources = (Source::named(&args.before, here)?, Source::named(&args.after, here)?);
-    // One loader for both, so that what is equal in both is the same in memory.
-    let loader = Loader::new();
-    let (before, _) = sources.0.load(&loader)?;
-    let (after, said) = sources.1.load(&loader)?;
-    let mut findings = Findings::new();
-    findings.extend(said);
-    findings.extend(resolve::check(&after));
-    let answer = compare(&before, &after, &args.runtimes, findings)?;
-    let whole = answer.failed.is_empty() && !answer.findings.iter().any(Diagnostic::is_error);
+    let (answer, before, after) = if args.live {
+        let path = args.before.as_deref().unwrap_or(".");
+        let source = Source::open(Path::new(path), &args.revision)?;
+        (live::compare(&source, args, terminal)?, None, source)
+    } else {
+        let here = Path::new(".");
+        let named = |name: &Option<String>| Source::named(name.as_deref().unwrap_or_default(), here);
+        let (before, after) = (named(&args.before)?, named(&args.after)?);
+        (revisions(&before, &after, &args.runtimes)?, Some(before), after)
+    };
+    let whole = answer.is_whole();
     match args.output {
         DiffFormat::Text => text::write(&answer.groups, whole, terminal.style, &mut terminal.out)?,
         DiffFormat::Json => writeln!(terminal.out, "{:#}", json::document(&answer))?,
     }
     terminal.out.flush()?;
-    tell(&answer, args, &sources.1, terminal)?;
+    tell(&answer, before.as_ref(), &after, terminal)?;
     Ok(match (whole, answer.groups.is_empty()) {
         (false, _) => Status::Incomplete,
         (true, false) => Status::Findings,
         (true, true) => Status::Fine,
     })
+}
+
+fn revisions(before: &Source, after: &Source, wanted: &[String]) -> Result<Answer, Failure> {
+    // One loader for both, so that what is equal in both is the same in memory.
+    let loader = Loader::new();
+    let (before, _) = before.load(&loader)?;
+    let (after, findings) = load(after, &loader)?;
+    compare(&before, &after, wanted, findings)
 }
 
 fn compare(before: &Fleet, after: &Fleet, wanted: &[String], mut findings: Findings) -> Result<Answer, Failure> {
@@ -95,7 +114,7 @@ fn compare(before: &Fleet, after: &Fleet, wanted: &[String], mut findings: Findi
         Ok::<(), Failure>(())
     })?;
     drop(progress);
-    Ok(Answer { groups: diff::group(changes), findings: findings.into_sorted(), failed })
+    Ok(Answer { groups: diff::group(changes), findings: findings.into_sorted(), failed, unknown: 0 })
 }
 
 /// One side of one runtime; nothing, if it is not there on this side.
@@ -123,18 +142,22 @@ fn compared(runtime: &Arc<str>, old: Rendered, new: Rendered) -> Compared {
 }
 
 /// Findings of the later side, and what could not be compared, on standard error.
-fn tell(answer: &Answer, args: &DiffArgs, after: &Source, terminal: &Terminal) -> Result<(), Failure> {
+fn tell(answer: &Answer, before: Option<&Source>, after: &Source, terminal: &Terminal) -> Result<(), Failure> {
     let mut said = Vec::new();
     if !answer.findings.is_empty() {
         Reporter::new(&*after.tree, terminal.error_style).write(&answer.findings, &mut said)?;
-        writeln!(said, "{} in {}", report::tally(&answer.findings), args.after)?;
+        writeln!(said, "{} in {}", report::tally(&answer.findings), after.shown)?;
     }
-    for (side, name) in [(Side::Before, &args.before), (Side::After, &args.after)] {
+    for (side, source) in [(Side::Before, before), (Side::After, Some(after))] {
         let failed: Vec<Arc<str>> =
             answer.failed.iter().filter(|(_, failed)| *failed == side).map(|(runtime, _)| runtime.clone()).collect();
-        if !failed.is_empty() {
-            writeln!(said, "not compared, since {name} cannot be rendered {}", super::text::in_runtimes(&failed))?;
+        if let Some(source) = source.filter(|_| !failed.is_empty()) {
+            let place = in_runtimes(&failed);
+            writeln!(said, "not compared, since {} cannot be rendered {place}", source.shown)?;
         }
+    }
+    if answer.unknown > 0 {
+        writeln!(said, "not compared, since the API server did not say: {}", count(answer.unknown, "object"))?;
     }
     // Whoever closed standard error does not want to know.
     let _ = io::stderr().write_all(&said);

@@ -2,26 +2,21 @@
 //!
 //! Against a cluster it reads the inventory and the objects there; between two revisions it needs no cluster.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write as _};
 use std::sync::Arc;
 
-use reeve_crds::runtime::policy::DriftMode;
-use reeve_reconciler::desired::{Desired, Revision};
-use reeve_reconciler::plan::Rules;
 use reeve_reconciler::preview::{Model, Preview, preview};
 use reeve_renderer::cache::MemoryCache;
 use reeve_renderer::diagnostic::Diagnostic;
 use reeve_renderer::findings::Findings;
-use reeve_renderer::fleet::policy;
 use reeve_renderer::fleet::{Fleet, Loader};
-use reeve_renderer::render::Renderer;
-use reeve_renderer::resolve;
 
 use super::args::plan::{PlanArgs, PlanFormat};
 use super::failure::Failure;
 use super::report::{self, Reporter};
 use super::source::{Source, select_runtimes};
+use super::wanted::{self, Wanted, load};
 use super::{Status, Terminal, bundles};
 
 mod online;
@@ -68,78 +63,61 @@ fn refuse(source: &Source, findings: &[Diagnostic], terminal: &Terminal) -> Resu
 /// The plans of runtimes, or what is wrong with the repository.
 type Outcome = Result<Vec<(Arc<str>, Preview)>, Vec<Diagnostic>>;
 
-/// What a runtime should be, and by which rules it is made so.
-struct Wanted {
-    desired: Desired,
-    rules: Rules,
-}
-
-/// What the runtimes of a fleet should be.
-fn wanted(
+/// What these runtimes should be, or all that is wrong with the repository, as `reeve validate` tells it: whoever mends
+/// the first finding should not have to come back for the next.
+fn all_wanted(
+    source: &Source,
     fleet: &Fleet,
+    mut findings: Findings,
     names: &[Arc<str>],
     cache: &MemoryCache,
-    shown: &str,
-) -> Result<BTreeMap<Arc<str>, Wanted>, Vec<Diagnostic>> {
-    let mut findings = Findings::new();
-    let mut all = BTreeMap::new();
-    let revision = Revision { shown: shown.into(), commit: "".into() };
-    for name in names {
-        let Some(resolved) = resolve::resolve(fleet, name) else { continue };
-        let made = resolved.and_then(|resolved| {
-            let bundle = Renderer::new(&fleet.settings, cache).runtime(&resolved)?;
-            let rules = Rules {
-                runtime: name.clone(),
-                drift: match resolved.policy.drift.mode {
-                    Some(policy::DriftMode::Report) => DriftMode::Report,
-                    Some(policy::DriftMode::Ignore) => DriftMode::Ignore,
-                    Some(policy::DriftMode::Repair) | None => DriftMode::Repair,
-                },
-                prune: resolved.policy.prune.unwrap_or(true),
-            };
-            Ok(Wanted { desired: Desired::new(&bundle, revision.clone(), None)?, rules })
-        });
-        match made {
-            Ok(wanted) => drop(all.insert(name.clone(), wanted)),
-            Err(said) => findings.add_for(name, said),
+) -> Result<Vec<Wanted>, Vec<Diagnostic>> {
+    let mut all = Vec::with_capacity(names.len());
+    let mut make = |name: &Arc<str>, findings: &mut Findings| match wanted::one(fleet, cache, name, &source.shown) {
+        Some(Ok(wanted)) => {
+            findings.add_for(name, wanted.warnings.clone());
+            all.push(wanted);
         }
+        Some(Err(said)) => findings.add_for(name, said),
+        None => {}
+    };
+    for name in names {
+        make(name, &mut findings);
     }
-    if findings.has_errors() { Err(findings.into_sorted()) } else { Ok(all) }
-}
-
-/// The fleet of a source, or what is wrong with it.
-fn load(source: &Source, loader: &Loader) -> Result<Result<Fleet, Vec<Diagnostic>>, Failure> {
-    let (fleet, said) = source.load(loader)?;
-    let mut findings = Findings::new();
-    findings.extend(said);
-    findings.extend(resolve::check(&fleet));
-    Ok(if findings.has_errors() { Err(findings.into_sorted()) } else { Ok(fleet) })
+    if !findings.has_errors() {
+        return Ok(all);
+    }
+    let done: BTreeSet<&Arc<str>> = names.iter().collect();
+    for name in fleet.runtimes.keys().filter(|name| !done.contains(name)) {
+        make(name, &mut findings);
+    }
+    Err(findings.into_sorted())
 }
 
 /// The plan that takes a cluster from one revision to another.
 fn between(before: &Source, after: &Source, args: &PlanArgs) -> Result<Outcome, Failure> {
     let loader = Loader::new();
-    let (old, new) = match (load(before, &loader)?, load(after, &loader)?) {
-        (Ok(old), Ok(new)) => (old, new),
-        (_, Err(findings)) => return Ok(Err(findings)),
-        // What cannot be rendered was never applied.
-        (Err(_), Ok(new)) => (Fleet::default(), new),
-    };
+    let (old, wrong) = load(before, &loader)?;
+    // What cannot be rendered was never applied.
+    let old = if wrong.has_errors() { Fleet::default() } else { old };
+    let (new, findings) = load(after, &loader)?;
     let all = old.runtimes.keys().chain(new.runtimes.keys().filter(|name| !old.runtimes.contains_key(*name)));
-    let names = select_runtimes(&args.runtimes, all)?;
-    let cache = bundles::cache();
+    // What is wrong with the repository says more than that a runtime of it cannot be used.
+    let names = if findings.has_errors() { Vec::new() } else { select_runtimes(&args.runtimes, all)? };
     let concerned: Vec<Arc<str>> = reeve_renderer::affected::affected(&old, &new)
         .into_iter()
         .map(|(name, _)| name)
         .filter(|name| names.contains(name) && new.runtimes.contains_key(name))
         .collect();
-    let was = wanted(&old, &concerned, &cache, &before.shown).unwrap_or_default();
-    let plans = wanted(&new, &concerned, &cache, &after.shown).map(|now| {
+    let cache = bundles::cache();
+    let plans = all_wanted(after, &new, findings, &concerned, &cache).map(|now| {
+        let was = all_wanted(before, &old, Findings::new(), &concerned, &cache).unwrap_or_default();
+        let was: BTreeMap<Arc<str>, Wanted> = was.into_iter().map(|was| (was.runtime.clone(), was)).collect();
         now.into_iter()
-            .map(|(name, now)| {
-                let model = Model::of(&name, was.get(&name).map(|was| &was.desired));
-                let plan = preview(&now.desired, &model.ledger, &|key| model.live(key), &now.rules);
-                (name, plan)
+            .map(|now| {
+                let model = Model::of(&now.runtime, was.get(&now.runtime).map(|was| &was.desired));
+                let plan = preview(&now.desired, &model.ledger, &|key| model.live(key), &now.rules());
+                (now.runtime, plan)
             })
             .collect()
     });

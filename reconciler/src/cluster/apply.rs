@@ -25,8 +25,9 @@ use crate::refusal::{Reason, Refusal};
 
 /// Whether the answer is the whole object or its metadata.
 const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+pub(super) const JSON: &str = "application/json";
 /// Kubernetes takes JSON for the YAML that the name promises.
-const APPLY: &str = "application/apply-patch+yaml";
+pub(super) const APPLY: &str = "application/apply-patch+yaml";
 const JSON_PATCH: &str = "application/json-patch+json";
 
 /// How long the API server may take to answer: longer than it lets a request and its webhooks take.
@@ -264,19 +265,13 @@ impl Applier {
         kind: &Kind,
         is_there: bool,
     ) -> Result<Arc<[u8]>, ApplyError> {
-        if object.ignored.is_empty() {
+        if object.ignored.is_empty() || !is_there {
             return Ok(object.payload.clone());
         }
-        let live = if is_there {
-            let got = api(client.clone(), kind, &object.key).get_opt(&object.key.name).await;
-            let got = self.answered(got);
-            let got = got.map_err(|refusal| ApplyError::Refused { object: object.key.clone(), refusal })?;
-            got.and_then(|live| serde_json::to_value(live).ok())
-        } else {
-            None
-        };
-        let body = payload::without(&object.value(), live.as_ref(), &object.ignored);
-        Ok(serde_json::to_vec(&body).unwrap_or_default().into())
+        let got = api(client.clone(), kind, &object.key).get_opt(&object.key.name).await;
+        let got = self.answered(got).map_err(|refusal| ApplyError::Refused { object: object.key.clone(), refusal })?;
+        let live = got.and_then(|live| serde_json::to_value(live).ok());
+        Ok(body(object, live.as_ref()))
     }
 
     async fn send(
@@ -287,24 +282,30 @@ impl Applier {
         body: &[u8],
         force: bool,
     ) -> Result<Value, Sending> {
+        let accept = if wants_whole(kind) { JSON } else { METADATA_ONLY };
+        self.patch(client, object, kind, (APPLY, accept), &format!("force={force}"), body).await
+    }
+
+    /// Sends a patch as our field manager, of and for these types.
+    pub(super) async fn patch(
+        &self,
+        client: &Client,
+        object: &DesiredObject,
+        kind: &Kind,
+        (content_type, accept): (&str, &str),
+        options: &str,
+        body: &[u8],
+    ) -> Result<Value, Sending> {
         let path = DynamicObject::url_path(&kind.resource, object.key.namespace.as_deref());
-        let uri = format!("{path}/{}?fieldManager={FIELD_MANAGER}&force={force}", object.key.name);
-        let accept = if wants_whole(kind) { "application/json" } else { METADATA_ONLY };
-        let request = http::Request::patch(uri).header(CONTENT_TYPE, APPLY).header(ACCEPT, accept).body(body.to_vec());
+        let uri = format!("{path}/{}?fieldManager={FIELD_MANAGER}&{options}", object.key.name);
+        let request = http::Request::patch(uri).header(CONTENT_TYPE, content_type).header(ACCEPT, accept);
+        let request = request.body(body.to_vec());
         let request = request.map_err(|error| Sending::Refused(Refusal::of(&kube::Error::HttpError(error))))?;
-        match self.in_time(client.request::<Value>(request)).await {
-            Ok(value) => {
-                self.cluster.breaker().answered();
-                Ok(value)
-            }
-            Err(error) => match conflicts(&error) {
-                Some(conflict) if !force => Err(Sending::Conflict(conflict)),
-                _ => {
-                    let refused = self.answered::<()>(Err(error)).err();
-                    refused.map_or_else(|| Ok(Value::Null), |refusal| Err(Sending::Refused(refusal)))
-                }
-            },
+        let answer = self.in_time(client.request::<Value>(request)).await;
+        if let Some(conflict) = answer.as_ref().err().and_then(conflicts) {
+            return Err(Sending::Conflict(conflict));
         }
+        self.answered(answer).map_err(Sending::Refused)
     }
 
     /// A request of its own task holds a slot: a server that says nothing must not have it for ever.
@@ -337,6 +338,19 @@ impl Applier {
         Err(refusal)
     }
 
+    /// Whether an object may be deleted and made anew, since it cannot be changed.
+    pub(super) fn may_recreate(&self, object: &DesiredObject, refusal: Refusal) -> Result<(), ApplyError> {
+        let precious = is_precious(&object.key.group, &object.key.kind);
+        let advice = match (precious, self.recreate) {
+            (false, Recreate::OnImmutable) => return Ok(()),
+            (true, _) => "objects of this kind are never deleted for it: change it back, or replace it by hand",
+            (false, Recreate::Never) => {
+                "change it back, or set spec.recreate: OnImmutable on the runtime to delete it and make it anew"
+            }
+        };
+        Err(ApplyError::Immutable { object: object.key.clone(), message: refusal.message, advice })
+    }
+
     /// Deletes what cannot be changed and makes it anew, if that is allowed.
     async fn recreate(
         &self,
@@ -346,18 +360,7 @@ impl Applier {
         body: &[u8],
         refusal: Refusal,
     ) -> Result<Value, ApplyError> {
-        let precious = is_precious(&object.key.group, &object.key.kind);
-        let advice = match (precious, self.recreate) {
-            (false, Recreate::OnImmutable) => None,
-            (true, _) => Some("objects of this kind are never deleted for it: change it back, or replace it by hand"),
-            (false, Recreate::Never) => {
-                Some("change it back, or set spec.recreate: OnImmutable on the runtime to delete it and make it anew")
-            }
-        };
-        if let Some(advice) = advice {
-            let object = object.key.clone();
-            return Err(ApplyError::Immutable { object, message: refusal.message, advice });
-        }
+        self.may_recreate(object, refusal)?;
         match self.delete(&object.key, kind, None).await? {
             Gone::Yes => {}
             Gone::Deleting => self.until_gone(&object.key, kind, RECREATE_WITHIN).await?,
@@ -377,15 +380,8 @@ impl Applier {
         let Some(takeover) = fields::takeover(&managed_fields(&value)) else { return Ok(value) };
         let version = value.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
         let patch = serde_json::to_vec(&takeover.patch(version)).unwrap_or_default();
-        let objects = DynamicObject::url_path(&kind.resource, object.key.namespace.as_deref());
-        let uri = format!("{objects}/{}?fieldManager={FIELD_MANAGER}", object.key.name);
-        let request =
-            http::Request::patch(uri).header(CONTENT_TYPE, JSON_PATCH).header(ACCEPT, METADATA_ONLY).body(patch);
-        let taken = match request {
-            Ok(request) => client.request::<Value>(request).await,
-            Err(error) => Err(kube::Error::HttpError(error)),
-        };
-        self.answered(taken).map_err(|refusal| ApplyError::Refused { object: object.key.clone(), refusal })?;
+        let taken = self.patch(client, object, kind, (JSON_PATCH, METADATA_ONLY), "", &patch).await;
+        taken.map_err(|sending| sending.about(object))?;
         self.send(client, object, kind, body, true).await.map_err(|sending| sending.about(object))
     }
 
@@ -406,19 +402,28 @@ impl Applier {
 const RECREATE_WITHIN: Duration = Duration::from_mins(1);
 
 /// Why a request failed.
-enum Sending {
+pub(super) enum Sending {
     Conflict(Conflicts),
     Refused(Refusal),
 }
 
 impl Sending {
-    fn about(self, object: &DesiredObject) -> ApplyError {
+    pub(super) fn about(self, object: &DesiredObject) -> ApplyError {
         let object = object.key.clone();
         match self {
             Self::Conflict(conflict) => ApplyError::Conflict { object, conflict },
             Self::Refused(refusal) => ApplyError::Refused { object, refusal },
         }
     }
+}
+
+/// What is sent for an object of ours, given what lives.
+pub(super) fn body(object: &DesiredObject, live: Option<&Value>) -> Arc<[u8]> {
+    if object.ignored.is_empty() {
+        return object.payload.clone();
+    }
+    let body = payload::without(&object.value(), live, &object.ignored);
+    serde_json::to_vec(&body).unwrap_or_default().into()
 }
 
 /// Whether the answer must be the whole object, since its health is in it.

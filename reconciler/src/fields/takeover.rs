@@ -6,7 +6,8 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use serde_json::{Value, json};
 
-use super::{MANAGER, Operation, Path, Paths, is_applied_by, subresource};
+use super::owners::{Fit, fit};
+use super::{MANAGER, Operation, Path, Paths, Step, is_applied_by, subresource};
 
 /// The annotation in which `kubectl apply` keeps a copy of what it applied.
 pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -41,6 +42,46 @@ impl Takeover {
             steps.push(json!({ "op": "remove", "path": format!("/metadata/annotations/{pointer}") }));
         }
         Value::Array(steps)
+    }
+
+    /// What is left of an object that we applied when we apply it once more after this: without what only `kubectl
+    /// apply` had. `managed` says whose the fields are before.
+    pub fn without_leftovers(&self, applied: &Value, managed: &[ManagedFieldsEntry]) -> Value {
+        let of = |entries: &[ManagedFieldsEntry], ours: bool| {
+            let chosen = entries.iter().filter(|entry| is_applied_by(entry, MANAGER) == ours);
+            chosen.filter_map(|entry| entry.fields_v1.as_ref()).map(Paths::of).fold(Paths::default(), Paths::union)
+        };
+        let kept = of(managed, true).union(of(&self.managed, false));
+        let mut left = applied.clone();
+        // What is inside goes before what is around it.
+        for path in of(&self.managed, true).list().iter().rev().filter(|path| !kept.touches(path)) {
+            remove(&mut left, &path.0);
+        }
+        left
+    }
+}
+
+fn remove(value: &mut Value, steps: &[Step]) {
+    let Some((step, below)) = steps.split_first() else { return };
+    match (value, step) {
+        (Value::Object(fields), Step::Field(name)) if below.is_empty() => drop(fields.remove(name)),
+        (Value::Object(fields), Step::Field(name)) => {
+            if let Some(inner) = fields.get_mut(name) {
+                remove(inner, below);
+            }
+        }
+        (Value::Array(items), step) => {
+            let place = match step {
+                Step::Index(place) => usize::try_from(*place).ok().filter(|place| *place < items.len()),
+                step => items.iter().position(|item| fit(step, item) == Some(Fit::Exact)),
+            };
+            match place {
+                Some(place) if below.is_empty() => drop(items.remove(place)),
+                Some(place) => remove(&mut items[place], below),
+                None => {}
+            }
+        }
+        _ => {}
     }
 }
 

@@ -179,6 +179,23 @@ fn what_is_done_to_an_object_that_git_no_longer_wants() {
 }
 
 #[test]
+fn to_look_again_and_to_forget_is_nothing_to_do() {
+    let (known, left) = (key("ConfigMap", "a"), key("ConfigMap", "b"));
+    let mut model = Model::default();
+    model.objects.insert(known.clone(), live("c", Some("o")));
+    model.entries.insert(known.clone(), entry(EntryState::Planned, None, None));
+    let desired = component(vec![object(&known, "c", Options::default())]);
+    let forgotten = [(left, entry(EntryState::Applied, Some("1"), Some("o")))];
+    let plan = super::component(&desired, forgotten, &model, &rules(DriftMode::Repair, true), &|_| false);
+    assert_eq!(plan.steps[0].action, Action::Verify);
+    assert_eq!(plan.removals[0].2, Removal::Forget);
+    assert!(plan.is_empty());
+    let other = component(vec![object(&known, "d", Options::default())]);
+    let plan = super::component(&other, [], &model, &rules(DriftMode::Repair, true), &|_| false);
+    assert!(!plan.is_empty());
+}
+
+#[test]
 fn an_object_of_another_runtime_is_claimed_and_not_touched() {
     let key = key("ConfigMap", "a");
     let mut model = Model::default();

@@ -1,6 +1,6 @@
 //! The Runtime that a file of the repository stands for.
 
-use reeve_crds::{GROUP, Runtime, VERSION};
+use reeve_crds::{GROUP, Runtime, RuntimeSpec, VERSION};
 use reeve_renderer::resolve::Resolved;
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
@@ -55,6 +55,11 @@ pub(super) fn runtime(resolved: &Resolved, source: &str) -> Value {
     without_nulls(&mut object);
     // Tells that a field left Git, which the fields that are there cannot.
     payload::with_content(&object)
+}
+
+/// By which rules a runtime is kept to Git, with all that its file leaves to defaults.
+pub fn spec(resolved: &Resolved) -> Result<RuntimeSpec, serde_json::Error> {
+    Runtime::deserialize(runtime(resolved, &resolved.runtime.name)).map(|runtime| runtime.spec)
 }
 
 fn pair(name: &str, key: &str, value: Option<&str>) -> Value {

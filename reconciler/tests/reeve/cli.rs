@@ -5,6 +5,7 @@ mod diff;
 mod explain;
 mod git;
 mod new;
+mod plan;
 mod render;
 pub(crate) mod repository;
 mod validate;

@@ -6,6 +6,7 @@ mod estate;
 mod events;
 mod get;
 mod install;
+mod live;
 mod reconcile;
 mod rights;
 mod suspend;

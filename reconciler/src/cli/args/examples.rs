@@ -6,6 +6,7 @@ Examples:
   reeve validate my-fleet             all that is wrong with it
   reeve render my-fleet               all that it renders to
   reeve diff HEAD~1 .                 what the last change does to each runtime
+  reeve diff --live                   what the cluster has otherwise than the repository
   reeve explain -r dev image.tag      which file sets a value
   reeve install --apply               puts Reeve into a cluster
   reeve get                           how the cluster is doing
@@ -42,10 +43,18 @@ Examples:
   reeve diff main .                                     what is not on main yet
   reeve diff main my-branch -r eu-1                     for one runtime
   reeve diff ./old-fleet ./new-fleet -o json            two folders
+  reeve diff --live                                     the repository here and the cluster of the current context
+  reeve diff --live fleet --rev main -r dev -n fleet    one runtime at a revision; its GitSource is in namespace fleet
+  reeve diff --live --git https://host/fleet.git --rev v1.2.0
 
 A and B are folders if such folders exist, else revisions of the repository here (or of that of -C PATH). Runtimes that
 change alike are shown together. Of Secrets it is told which keys change, not how.
-Exit status: 0 no difference, 1 differences, 2 something could not be rendered or read.";
+--live asks the API server, by a server-side dry run of the very payload that `reeve run` would send, what it would make
+of each object, and compares that with the object as it is: a field is added, changed or removed by what would be applied.
+What would be refused is shown with the reason, and what policies and annotations leave alone is left alone. Jobs of
+hooks, and runtimes in other clusters, are not compared. It needs the rights to get and to patch the objects and to list
+inventories; nothing is written, and nobody is impersonated unless asked.
+Exit status: 0 no difference, 1 differences, 2 something could not be rendered, read or asked.";
 
 pub(super) const EXPLAIN: &str = "\
 Examples:

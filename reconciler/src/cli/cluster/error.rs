@@ -79,11 +79,29 @@ impl ClusterError {
             kube::Error::Api(status) if status.is_forbidden() => {
                 Self::Forbidden { doing, cause: said(&status.message) }
             }
+            kube::Error::Api(status) if status.message.trim_start().starts_with('<') => {
+                let cause = format!("{server} answers with a web page, as no API server does");
+                Self::Refused { doing, cause: said(&cause) }
+            }
             kube::Error::Api(status) => Self::Refused { doing, cause: said(&status.message) },
             error @ (kube::Error::Service(_) | kube::Error::HyperError(_)) => {
                 Self::Unreachable { server: server.to_owned(), cause: innermost(&error) }
             }
             error => Self::Refused { doing, cause: innermost(&error) },
+        }
+    }
+
+    /// What a refusal means that was understood already: its reason in one word, and its message.
+    pub(super) fn from_refusal(reason: &str, message: &str, doing: &str, server: &str) -> Self {
+        // The client says that it is a client, and that it could not connect, before it says why.
+        let message = message.strip_prefix("ServiceError: client error (Connect): ").unwrap_or(message);
+        let (doing, server, cause) = (doing.to_owned(), server.to_owned(), said(message));
+        match reason {
+            "Unauthorized" => Self::Unauthorized { cause },
+            "Forbidden" => Self::Forbidden { doing, cause },
+            "MissingKind" => Self::NotInstalled { server },
+            "Unreachable" | "Timeout" => Self::Unreachable { server, cause },
+            _ => Self::Refused { doing, cause },
         }
     }
 

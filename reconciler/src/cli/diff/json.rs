@@ -1,9 +1,9 @@
 //! Differences for programs.
 //!
 //! `groups` lists `runtimes` and their `changes`, each with `component`, `object` (group, kind, namespace, name), `change`
-//! (`added`, `removed`, `changed`), `value` of what was added or removed, and `fields` (path, before, after) of what
-//! changed; a side that has no such field is absent. `findings` are those of the later side, `failed` the runtimes that
-//! could not be compared.
+//! (`added`, `removed`, `changed`, and of a cluster `refused`), `value` of what was added or removed, `fields` (path,
+//! before, after) of what changed, and `reason` and `message` of what would be refused; a side that has no such field is
+//! absent. `findings` are those of the later side, `failed` the runtimes that could not be compared.
 
 use reeve_renderer::diff::{ChangeKind, FieldChange, ObjectChange};
 use serde_json::{Value, json};
@@ -55,6 +55,11 @@ fn change(change: &ObjectChange) -> Value {
         ChangeKind::Changed(fields) => {
             shown["change"] = "changed".into();
             shown["fields"] = fields.iter().map(field).collect();
+        }
+        ChangeKind::Refused { reason, message } => {
+            shown["change"] = "refused".into();
+            shown["reason"] = (&**reason).into();
+            shown["message"] = (&**message).into();
         }
     }
     shown

@@ -24,19 +24,21 @@ pub(super) fn write(groups: &[Group], complete: bool, style: Style, out: &mut dy
         return if complete { writeln!(out, "no difference") } else { Ok(()) };
     }
     let runtimes = groups.iter().map(|group| group.runtimes.len()).sum();
-    let mut counts = [0usize; 3];
+    let mut counts = [0usize; 4];
     for group in groups {
         for change in &group.changes {
             let at = match change.kind {
                 ChangeKind::Added(_) => 0,
                 ChangeKind::Changed(_) => 1,
                 ChangeKind::Removed(_) => 2,
+                ChangeKind::Refused { .. } => 3,
             };
             counts[at] += group.runtimes.len();
         }
     }
-    let [added, changed, removed] = counts;
-    writeln!(out, "{}: {added} added, {changed} changed, {removed} removed", count(runtimes, "runtime"))
+    let [added, changed, removed, refused] = counts;
+    let refused = if refused > 0 { format!(", {refused} refused") } else { String::new() };
+    writeln!(out, "{}: {added} added, {changed} changed, {removed} removed{refused}", count(runtimes, "runtime"))
 }
 
 fn object(change: &ObjectChange, style: Style, out: &mut dyn Write) -> io::Result<()> {
@@ -44,6 +46,7 @@ fn object(change: &ObjectChange, style: Style, out: &mut dyn Write) -> io::Resul
         ChangeKind::Added(_) => (Paint::Added, '+'),
         ChangeKind::Changed(_) => (Paint::Changed, '~'),
         ChangeKind::Removed(_) => (Paint::Removed, '-'),
+        ChangeKind::Refused { .. } => (Paint::Error, 'x'),
     };
     let name = style.paint(paint, &format!("{sign} {}", change.key));
     writeln!(out, "  {name} {}", style.paint(Paint::Faint, &format!("(component {})", change.component)))?;
@@ -57,6 +60,9 @@ fn object(change: &ObjectChange, style: Style, out: &mut dyn Write) -> io::Resul
             })
         }
         ChangeKind::Removed(_) => Ok(()),
+        ChangeKind::Refused { reason, message } => {
+            writeln!(out, "      {}", style.paint(Paint::Error, &format!("{reason}: {}", harmless(message))))
+        }
         ChangeKind::Changed(fields) => fields.iter().try_for_each(|change| field(change, style, out)),
     }
 }

@@ -20,6 +20,8 @@ fn every_command_has_examples() {
         "reconcile",
         "install",
         "check",
+        "plan",
+        "run",
         "completions",
     ] {
         let help = folder.reeve(&[command, "--help"]).with(0).out;

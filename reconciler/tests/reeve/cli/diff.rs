@@ -133,3 +133,20 @@ fn a_revision_that_is_not_there_is_an_error_of_running() {
     let ended = repository.reeve(&["diff", "HAED", "."]).with(2);
     assert!(ended.err.starts_with("error: there is no revision `HAED` in .\n"), "{}", ended.err);
 }
+
+#[test]
+fn what_a_cluster_is_needed_for_is_refused_without_one() {
+    let repository = Repository::fleet();
+    for args in [
+        &["diff"][..],
+        &["diff", "HEAD"],
+        &["diff", "HEAD", ".", "--live"],
+        &["diff", "HEAD", ".", "--impersonate"],
+        &["diff", "HEAD", ".", "--namespace", "fleet"],
+        &["diff", "HEAD", ".", "--rev", "main"],
+        &["diff", ".", "--live", "--git", "https://git.example.com/fleet.git"],
+    ] {
+        let ended = repository.reeve(args).with(2);
+        assert!(ended.err.contains("Usage: reeve diff [OPTIONS] <A> <B>\n       reeve diff --live"), "{}", ended.err);
+    }
+}

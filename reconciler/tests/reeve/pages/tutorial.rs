@@ -10,7 +10,7 @@ use tokio::process::Command;
 use super::read;
 
 /// Commands that tell by their status that something is to do, or is not ready: as the page says there.
-const TELLING: [&str; 3] = ["reeve plan", "reeve get", "reeve get"];
+const TELLING: [&str; 4] = ["reeve plan", "reeve diff --live", "reeve get", "reeve get"];
 
 #[tokio::test]
 async fn every_command_of_the_tutorial_works_as_written() {

@@ -52,6 +52,14 @@ fn a_server_that_is_not_there_is_named() {
     assert!(!told.err.contains("t0psecret"), "{}", told.err);
 }
 
+#[test]
+fn a_context_that_is_not_there_is_told_with_what_was_meant() {
+    let folder = Repository::empty();
+    folder.write("config", &kubeconfig("http://127.0.0.1:1"));
+    let told = reeve(&folder, &["get", "--kubeconfig", "config", "--context", "nowhere"]).with(2);
+    assert!(told.err.contains("because: there is no context `nowhere`: "), "{}", told.err);
+}
+
 #[tokio::test]
 async fn a_server_that_hangs_is_waited_for_no_longer_than_asked() {
     let cluster = Cluster::shared().await;
@@ -72,9 +80,27 @@ async fn a_cluster_without_the_kinds_says_how_to_install_them() {
     let control_plane = ControlPlane::start().await.unwrap();
     let file = control_plane.kubeconfig().display().to_string();
     let folder = Repository::empty();
-    let told = tokio::task::spawn_blocking(move || reeve(&folder, &["get", "--kubeconfig", &file]).with(2));
-    let told = told.await.unwrap();
-    assert!(told.err.contains("does not know Reeve's kinds\n  help: run `reeve install --apply`"), "{}", told.err);
+    folder.write("fleet.yaml", "kind: Fleet\n");
+    folder.write("runtimes/eu-1.yaml", "kind: Runtime\n");
+    let all: Vec<_> = [
+        &["get"][..],
+        &["tree"],
+        &["events"],
+        &["events", "runtime", "eu-1"],
+        &["suspend", "runtime", "eu-1"],
+        &["resume", "source", "fleet"],
+        &["reconcile", "component", "eu-1.web"],
+        &["plan"],
+        &["diff", "--live"],
+    ]
+    .into_iter()
+    .map(|command| [command, &["--kubeconfig", &file]].concat().into_iter().map(str::to_owned).collect::<Vec<_>>())
+    .collect();
+    for command in all {
+        let told = reeve(&folder, &command.iter().map(String::as_str).collect::<Vec<_>>()).with(2);
+        let wanted = "does not know Reeve's kinds\n  help: run `reeve install --apply`";
+        assert!(told.err.contains(wanted), "{command:?}: {}", told.err);
+    }
 }
 
 #[tokio::test]

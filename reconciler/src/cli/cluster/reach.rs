@@ -1,0 +1,83 @@
+//! A cluster as the controller sees it, for commands that say what the controller would do. Nothing is written.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Client;
+use reeve_process::Gate;
+use reeve_reconciler::clock::Clock;
+use reeve_reconciler::cluster::{Cluster, KindsError};
+use reeve_reconciler::ledger::{Keeper, Ledger, LedgerError};
+use reeve_reconciler::live::Hub;
+use reeve_reconciler::refusal::Refusal;
+
+use super::connection::configure;
+use super::error::ClusterError;
+use super::refused;
+use crate::cli::args::cluster::ConnectionArgs;
+use crate::cli::failure::Failure;
+
+/// A cluster that can be looked at.
+pub(in crate::cli) struct Reach {
+    pub(in crate::cli) cluster: Cluster,
+    pub(in crate::cli) hub: Hub,
+    client: Client,
+    /// Where the inventories are.
+    namespace: String,
+    server: String,
+    limit: Duration,
+}
+
+impl Reach {
+    pub(in crate::cli) async fn open(args: &ConnectionArgs) -> Result<Self, Failure> {
+        let mut config = configure(args).await?;
+        config.connect_timeout = Some(args.request_timeout);
+        let namespace = args.namespace.clone().unwrap_or_else(|| config.default_namespace.clone());
+        let server = config.cluster_url.to_string().trim_end_matches('/').to_owned();
+        let term = Gate::always_open().term().map_err(|error| refused("begin", &error))?;
+        let cluster = Cluster::new(term, config).map_err(|error| refused("make a client", &error))?;
+        let client = cluster.own().map_err(|error| refused("make a client", &error))?;
+        let hub = Hub::new(cluster.clone(), Clock::system());
+        Ok(Self { cluster, hub, client, namespace, server, limit: args.request_timeout })
+    }
+
+    /// What the inventory says of a runtime.
+    pub(in crate::cli) async fn ledger(&self, runtime: &Arc<str>) -> Result<Ledger, Failure> {
+        const DOING: &str = "read the inventory";
+        let keeper = self.in_time(DOING, Keeper::load(&self.client, &self.namespace, runtime.clone())).await?;
+        match keeper {
+            Ok(keeper) => Ok(keeper.read(Ledger::clone)),
+            Err(LedgerError::Read { refusal, .. }) => {
+                Err(ClusterError::from_refusal(refusal.reason.as_str(), &refusal.message, DOING, &self.server).into())
+            }
+            Err(other) => Err(refused(DOING, &other)),
+        }
+    }
+
+    /// That the cluster could not be looked at.
+    pub(in crate::cli) fn blind(&self, reason: &str, message: &str) -> Failure {
+        ClusterError::from_refusal(reason, message, "look at the cluster", &self.server).into()
+    }
+
+    /// Likewise, since it does not say which kinds it has.
+    pub(in crate::cli) fn without_kinds(&self, error: &KindsError) -> Failure {
+        match error {
+            KindsError::Ask { cause, .. } => {
+                let refusal = Refusal::of(cause);
+                self.blind(refusal.reason.as_str(), &refusal.message)
+            }
+            KindsError::Missing { .. } => refused("look at the cluster", error),
+        }
+    }
+
+    /// Waits for an answer no longer than a request may take.
+    pub(in crate::cli) async fn in_time<T>(
+        &self,
+        doing: &str,
+        answer: impl Future<Output = T>,
+    ) -> Result<T, ClusterError> {
+        let slow = || ClusterError::Slow { server: self.server.clone(), doing: doing.to_owned(), limit: self.limit };
+        tokio::time::timeout(self.limit, answer).await.map_err(|_elapsed| slow())
+    }
+}

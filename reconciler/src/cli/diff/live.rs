@@ -1,0 +1,80 @@
+//! `reeve diff --live`: what differs between a repository and the objects in a cluster.
+//!
+//! What is there is read, `plan` says what would be done about it, and the API server what would come of that. Nothing is
+//! written.
+
+use std::sync::Arc;
+
+use reeve_crds::runtime::target::TargetType;
+use reeve_renderer::diff::{self, ObjectChange};
+use reeve_renderer::fleet::Loader;
+
+use super::{Answer, Side};
+use crate::cli::args::diff::DiffArgs;
+use crate::cli::cluster::{ClusterError, Reach, warn};
+use crate::cli::failure::Failure;
+use crate::cli::progress::Progress;
+use crate::cli::source::{Source, runtimes_of};
+use crate::cli::text::in_runtimes;
+use crate::cli::wanted::{self, load};
+use crate::cli::{Terminal, bundles};
+
+mod foreseen;
+mod there;
+
+use foreseen::Looking;
+
+pub(super) fn compare(source: &Source, args: &DiffArgs, terminal: &Terminal) -> Result<Answer, Failure> {
+    let (fleet, mut findings) = load(source, &Loader::new())?;
+    let names = runtimes_of(&fleet, &args.runtimes)?;
+    let cache = bundles::cache();
+    let (mut changes, mut failed, mut elsewhere, mut unknown) = (Vec::new(), Vec::new(), Vec::new(), 0);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(ClusterError::Start)?;
+    runtime.block_on(async {
+        let reach = Reach::open(&args.connection).await?;
+        let mut progress = Progress::new(names.len());
+        for name in &names {
+            match wanted::one(&fleet, &cache, name, &source.shown) {
+                None => {}
+                Some(Err(said)) => {
+                    findings.add_for(name, said);
+                    failed.push((name.clone(), Side::After));
+                }
+                Some(Ok(wanted)) if wanted.spec.target.kind != TargetType::InCluster => elsewhere.push(name.clone()),
+                Some(Ok(wanted)) => {
+                    findings.add_for(name, wanted.warnings.clone());
+                    let looking = Looking { reach: &reach, wanted: &wanted, impersonate: args.impersonate };
+                    let found = looking.changes().await?;
+                    unknown += found.unknown;
+                    if !found.changes.is_empty() {
+                        changes.push((name.clone(), found.changes));
+                    }
+                }
+            }
+            progress.step();
+        }
+        Ok::<(), Failure>(())
+    })?;
+    note(&elsewhere, args, terminal)?;
+    Ok(Answer { groups: diff::group(changes), findings: findings.into_sorted(), failed, unknown })
+}
+
+/// What was found out about one runtime.
+struct Found {
+    changes: Vec<ObjectChange>,
+    /// How many of them are not known.
+    unknown: usize,
+}
+
+/// Runtimes of other clusters are no difference to this one; whoever asks for one by name should know.
+fn note(elsewhere: &[Arc<str>], args: &DiffArgs, terminal: &Terminal) -> Result<(), Failure> {
+    if elsewhere.is_empty() {
+        return Ok(());
+    }
+    let message = format!("{} the target is another cluster", in_runtimes(elsewhere));
+    if !args.runtimes.is_empty() {
+        return Err(Failure::unknown(message, Some("only runtimes of the cluster itself are compared".to_owned())));
+    }
+    warn(terminal, &format!("not compared: {message}"));
+    Ok(())
+}

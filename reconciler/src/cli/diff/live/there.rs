@@ -1,0 +1,89 @@
+//! The objects of a runtime as they are in the cluster: those that Git wants, and those of its inventory.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures::{StreamExt as _, stream};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use reeve_reconciler::cluster::{Applier, ApplyError, Kind, KindsError};
+use reeve_reconciler::ledger::Ledger;
+use reeve_reconciler::live::Live;
+use reeve_renderer::bundle::MANAGED_BY;
+use reeve_renderer::object::ObjectKey;
+use serde::Deserialize as _;
+use serde_json::Value;
+
+use super::foreseen::{AT_ONCE, Looking};
+use crate::cli::cluster::Reach;
+use crate::cli::failure::Failure;
+
+/// What is there, and what could not be read.
+#[derive(Default)]
+pub(super) struct There(BTreeMap<ObjectKey, Result<Value, ApplyError>>);
+
+impl There {
+    /// Reads everything that a plan looks at.
+    pub(super) async fn read(looking: &Looking<'_>, ledger: &Ledger) -> Result<Self, Failure> {
+        let mut asked: BTreeMap<ObjectKey, (Arc<str>, Applier)> = BTreeMap::new();
+        for (key, entry) in ledger.iter() {
+            asked.insert(key.clone(), (entry.api_version(key).into(), looking.applier_of(entry.target, None)));
+        }
+        for component in &looking.wanted.desired.components {
+            let applier = looking.applier(component);
+            for object in &component.objects {
+                asked.insert(object.key.clone(), (object.api_version.clone(), applier.clone()));
+            }
+        }
+        let reads = asked.into_iter().map(|(key, (api_version, applier))| async move {
+            let read = one(looking.reach, &applier, &key, &api_version).await?;
+            Ok::<_, Failure>((key, read))
+        });
+        let reads: Vec<_> = reads.collect();
+        let mut reads = stream::iter(reads).buffer_unordered(AT_ONCE);
+        let mut there = BTreeMap::new();
+        while let Some(read) = reads.next().await {
+            let (key, read) = read?;
+            there.extend(read.transpose().map(|read| (key, read)));
+        }
+        Ok(Self(there))
+    }
+
+    /// The whole object.
+    pub(super) fn object(&self, key: &ObjectKey) -> Option<&Value> {
+        self.0.get(key)?.as_ref().ok()
+    }
+
+    /// Why an object could not be read.
+    pub(super) fn trouble(&self, key: &ObjectKey) -> Option<&ApplyError> {
+        self.0.get(key)?.as_ref().err()
+    }
+
+    /// The object if it is ours, as the watches of `reeve run` would show it.
+    pub(super) fn live(&self, key: &ObjectKey) -> Option<Live> {
+        let metadata = ObjectMeta::deserialize(self.object(key)?.get("metadata")?).ok()?;
+        let ours = metadata.labels.as_ref().and_then(|labels| labels.get(MANAGED_BY)).is_some_and(|by| by == "reeve");
+        ours.then(|| Live::of(&metadata, None))
+    }
+}
+
+/// An object as it is; nothing, if it or its kind is not there.
+async fn one(
+    reach: &Reach,
+    applier: &Applier,
+    key: &ObjectKey,
+    api_version: &str,
+) -> Result<Result<Option<Value>, ApplyError>, Failure> {
+    let doing = format!("read {key}");
+    let kind: Kind = match reach.in_time(&doing, reach.cluster.kinds().find(api_version, &key.kind)).await? {
+        Ok(kind) if kind.namespaced == key.namespace.is_some() => kind,
+        // Told when it is asked what would become of it.
+        Ok(_) | Err(KindsError::Missing { .. }) => return Ok(Ok(None)),
+        Err(error) => return Err(reach.without_kinds(&error)),
+    };
+    match reach.in_time(&doing, applier.get(key, &kind)).await? {
+        Err(ApplyError::Refused { refusal, .. }) if refusal.server_down => {
+            Err(reach.blind(refusal.reason.as_str(), &refusal.message))
+        }
+        read => Ok(read),
+    }
+}

@@ -1,0 +1,59 @@
+//! What the runtimes of a fleet should be, and by which rules they are made so: what a cluster is held against.
+
+use std::sync::Arc;
+
+use reeve_crds::RuntimeSpec;
+use reeve_reconciler::desired::{Desired, Revision};
+use reeve_reconciler::plan::Rules;
+use reeve_reconciler::source;
+use reeve_renderer::cache::MemoryCache;
+use reeve_renderer::diagnostic::Diagnostic;
+use reeve_renderer::findings::Findings;
+use reeve_renderer::fleet::{Fleet, Loader};
+use reeve_renderer::render::Renderer;
+use reeve_renderer::resolve;
+
+use super::failure::Failure;
+use super::source::Source;
+
+/// What a runtime should be, and by which rules it is made so.
+pub(super) struct Wanted {
+    pub(super) runtime: Arc<str>,
+    pub(super) desired: Desired,
+    pub(super) spec: RuntimeSpec,
+    /// What someone should look at.
+    pub(super) warnings: Vec<Diagnostic>,
+}
+
+impl Wanted {
+    /// As `reeve run` has them.
+    pub(super) fn rules(&self) -> Rules {
+        Rules { runtime: self.runtime.clone(), drift: self.spec.drift.mode, prune: self.spec.prune }
+    }
+}
+
+/// What one runtime should be, or what is in the way of it; `None` if there is no such runtime.
+pub(super) fn one(
+    fleet: &Fleet,
+    cache: &MemoryCache,
+    name: &Arc<str>,
+    shown: &str,
+) -> Option<Result<Wanted, Vec<Diagnostic>>> {
+    let resolved = resolve::resolve(fleet, name)?;
+    Some(resolved.and_then(|resolved| {
+        let bundle = Renderer::new(&fleet.settings, cache).runtime(&resolved)?;
+        let spec = source::spec(&resolved)
+            .map_err(|error| vec![Diagnostic::error("runtime", format!("the runtime would be refused: {error}"))])?;
+        let desired = Desired::new(&bundle, Revision { shown: shown.into(), commit: "".into() }, None)?;
+        Ok(Wanted { runtime: name.clone(), desired, spec, warnings: bundle.warnings })
+    }))
+}
+
+/// The fleet of a source, and what is wrong with it before anything is rendered.
+pub(super) fn load(source: &Source, loader: &Loader) -> Result<(Fleet, Findings), Failure> {
+    let (fleet, said) = source.load(loader)?;
+    let mut findings = Findings::new();
+    findings.extend(said);
+    findings.extend(resolve::check(&fleet));
+    Ok((fleet, findings))
+}

@@ -1,0 +1,288 @@
+//! `reeve diff --live`.
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{ListParams, Patch, PatchParams};
+use serde_json::{Value, json};
+
+use crate::cli::repository::{Ended, ended};
+use crate::engine::scene::{Scene, annotated, config, definition, deployment};
+
+/// `reeve diff --live` of the work tree, with further arguments.
+async fn diff(scene: &Scene, args: &[&str]) -> Ended {
+    diff_with(scene, &scene.cluster.kubeconfig().display().to_string(), args).await
+}
+
+async fn diff_with(scene: &Scene, kubeconfig: &str, args: &[&str]) -> Ended {
+    let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_reeve"));
+    command.args(["diff", "--live", "--namespace", &scene.namespace, "--kubeconfig", kubeconfig]).args(args);
+    command.current_dir(scene.repository.work_tree()).env_remove("NO_COLOR").kill_on_drop(true);
+    ended(command.output().await.unwrap())
+}
+
+/// A scene to which these manifests were applied, and in which nobody applies any more.
+async fn applied(prefix: &str, manifests: &str) -> Scene {
+    let scene = Scene::new(prefix).await;
+    scene.component("web", "1.0.0", manifests);
+    settle(&scene).await;
+    scene
+}
+
+async fn settle(scene: &Scene) {
+    let commit = scene.push();
+    scene.follow().await;
+    let reeve = scene.reeve();
+    scene.applied(&commit).await;
+    reeve.terminate().await;
+}
+
+/// Changes an object by hand.
+async fn patch(scene: &Scene, api_version: &str, kind: &str, name: &str, patch: Value) {
+    let params = PatchParams { field_manager: Some("somebody".to_owned()), ..PatchParams::default() };
+    let api = scene.dynamic(api_version, kind, Some(&scene.target));
+    api.patch(name, &params, &Patch::Merge(&patch)).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_as_git_says_is_no_difference_and_asking_writes_nothing() {
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: { name: key }\nstringData: { a: b }\n---\n";
+    let manifests = [&config("settings", "git"), &deployment("web", 0), secret].concat();
+    let scene = applied("live-same", &manifests).await;
+    let before = scene.versions().await;
+    assert_eq!(diff(&scene, &[]).await.with(0).out, "no difference\n");
+    let document = diff(&scene, &["-o", "json"]).await.with(0).json();
+    assert_eq!(document["groups"], json!([]));
+    scene.component("web", "1.1.0", &config("settings", "other"));
+    diff(&scene, &["--impersonate"]).await.with(1);
+    assert_eq!(scene.versions().await, before);
+    let url = scene.repository.file_url();
+    assert_eq!(diff(&scene, &["--git", &url, "--rev", "main"]).await.with(0).out, "no difference\n");
+    assert_eq!(diff(&scene, &["--rev", "HEAD"]).await.with(0).out, "no difference\n");
+}
+
+#[tokio::test]
+async fn what_git_changed_and_what_people_changed_is_told_field_by_field() {
+    let first = [config("gone", "git"), config("settings", "git"), deployment("web", 0)].concat();
+    let scene = applied("live-fields", &first).await;
+    patch(&scene, "apps/v1", "Deployment", "web", json!({ "spec": { "replicas": 5, "paused": true } })).await;
+    scene.component("web", "1.1.0", &[config("new", "x"), config("settings", "other"), deployment("web", 0)].concat());
+    let (runtime, target) = (&scene.runtime, &scene.target);
+    let told = diff(&scene, &["-r", runtime]).await.with(1);
+    let wanted = format!(
+        "\
+in runtime {runtime}
+  - ConfigMap {target}/gone (component web)
+  + ConfigMap {target}/new (component web)
+      + apiVersion: v1
+      + data:
+      +   say: x
+      + kind: ConfigMap
+      + metadata:
+      +   labels:
+      +     app.kubernetes.io/managed-by: reeve
+      +     reeve.dev/component: web
+      +   name: new
+      +   namespace: {target}
+  ~ ConfigMap {target}/settings (component web)
+      data.say: \"git\" -> \"other\"
+  ~ Deployment.apps {target}/web (component web)
+      spec.replicas: 5 -> 0
+
+1 runtime: 1 added, 2 changed, 1 removed
+"
+    );
+    assert_eq!(told.out, wanted);
+    let document = diff(&scene, &["-o", "json"]).await.with(1).json();
+    let changes = &document["groups"][0]["changes"];
+    assert_eq!(changes[3]["fields"], json!([{ "path": "spec.replicas", "before": 5, "after": 0 }]));
+    assert_eq!(changes[0]["change"], "removed");
+    assert_eq!(changes[0]["value"]["data"], json!({ "say": "git" }));
+    assert_eq!(changes[0]["value"]["metadata"]["uid"], Value::Null);
+}
+
+#[tokio::test]
+async fn what_would_be_refused_is_told_with_its_reason_and_the_rest_goes_on() {
+    let frozen = |say: &str| format!("{}immutable: true\n---\n", config("frozen", say).trim_end_matches("---\n"));
+    let scene = applied("live-refused", &frozen("one")).await;
+    scene.apply("v1", "ConfigMap", Some(&scene.target), "theirs", json!({ "data": { "say": "theirs" } })).await;
+    let odd = "apiVersion: nowhere.example.com/v1\nkind: Odd\nmetadata: { name: odd }\n---\n";
+    let wrong = "apiVersion: v1\nkind: Service\nmetadata: { name: wrong }\nspec: { ports: [{ port: 70000 }] }\n---\n";
+    scene.component(
+        "web",
+        "1.1.0",
+        &[&frozen("two"), &config("theirs", "git"), odd, wrong, &config("well", "x")].concat(),
+    );
+    let document = diff(&scene, &["-o", "json"]).await.with(1).json();
+    let changes = document["groups"][0]["changes"].as_array().unwrap();
+    let told: Vec<_> = changes
+        .iter()
+        .map(|change| {
+            (change["object"]["name"].as_str().unwrap(), change["change"].as_str().unwrap(), change["reason"].as_str())
+        })
+        .collect();
+    let refused = |name, reason| (name, "refused", Some(reason));
+    let wanted = [
+        refused("frozen", "Immutable"),
+        refused("theirs", "Conflict"),
+        ("well", "added", None),
+        refused("wrong", "Invalid"),
+        refused("odd", "MissingKind"),
+    ];
+    assert_eq!(told, wanted);
+    let text = diff(&scene, &[]).await.with(1).out;
+    let theirs = format!(
+        "  x ConfigMap {}/theirs (component web)\n      Conflict: data.say is applied by somebody; set spec.adoption",
+        scene.target
+    );
+    assert!(text.contains(&theirs), "{text}");
+    assert!(text.ends_with("\n1 runtime: 1 added, 0 changed, 0 removed, 4 refused\n"), "{text}");
+    scene.runtime(&scene.runtime, "policy: { adoption: Always, recreate: OnImmutable }\n");
+    let text = diff(&scene, &[]).await.with(1).out;
+    assert!(text.contains("      data.say: \"theirs\" -> \"git\"\n"), "{text}");
+    let anew =
+        format!("  - ConfigMap {0}/frozen (component web)\n  + ConfigMap {0}/frozen (component web)\n", scene.target);
+    assert!(text.contains(&anew), "{text}");
+}
+
+#[tokio::test]
+async fn what_reeve_leaves_alone_is_left_alone() {
+    let rule = "apiVersion: reeve.dev/v1alpha1\nkind: ScalingRule\nmetadata: { name: web }\nspec:\n  services: [{ name: web }]\n  scaleTarget: { apiVersion: apps/v1, kind: Deployment, name: web }\n---\n";
+    let manifests = [
+        &annotated("never", "git", "reeve.dev/apply", "Never"),
+        &annotated("missing", "git", "reeve.dev/apply", "IfMissing"),
+        &annotated("ignored", "git", "reeve.dev/drift", "Ignore"),
+        &annotated("field", "git", "reeve.dev/ignore", "/data/say"),
+        &annotated("released", "git", "reeve.dev/prune", "Never"),
+        &config("by-policy", "git"),
+        &deployment("web", 0),
+        rule,
+    ];
+    let scene = Scene::new("live-alone").await;
+    let rest = "policy: { drift: { ignore: [{ kind: ConfigMap, name: by-policy, paths: [/data/say] }] } }\n";
+    scene.runtime(&scene.runtime, rest);
+    scene.component("web", "1.0.0", &manifests.concat());
+    settle(&scene).await;
+    for name in ["missing", "ignored", "field", "by-policy"] {
+        patch(&scene, "v1", "ConfigMap", name, json!({ "data": { "say": "people" } })).await;
+    }
+    patch(&scene, "apps/v1", "Deployment", "web", json!({ "spec": { "replicas": 7 } })).await;
+    assert_eq!(diff(&scene, &[]).await.with(0).out, "no difference\n");
+}
+
+#[tokio::test]
+async fn values_of_secrets_are_never_printed() {
+    let secret = |value: &str| {
+        format!(
+            "apiVersion: v1\nkind: Secret\nmetadata: {{ name: key }}\nstringData: {{ same: hunter1, password: {value} }}\n---\n"
+        )
+    };
+    let scene = applied("live-secret", &secret("hunter2")).await;
+    let file = scene.data.path().join("secret.yaml");
+    std::fs::write(&file, secret("hunter3")).unwrap();
+    scene.cluster.kubectl(&["apply", "-n", &scene.target, "-f", file.to_str().unwrap()]).await;
+    scene.component("web", "1.1.0", &secret("hunter4"));
+    for format in ["text", "json"] {
+        let told = diff(&scene, &["-o", format]).await.with(1);
+        for value in ["hunter", "aHVudGVy"] {
+            assert!(!told.out.contains(value) && !told.err.contains(value), "{}{}", told.out, told.err);
+        }
+        assert!(told.out.contains("data.password") && !told.out.contains("data.same"), "{}", told.out);
+    }
+}
+
+#[tokio::test]
+async fn what_comes_with_its_namespace_or_its_kind_is_not_refused() {
+    let scene = Scene::new("live-first").await;
+    let (group, namespace) = (format!("{}.example.com", scene.namespace), format!("{}-made", scene.namespace));
+    let inside = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{ name: a, namespace: {namespace} }}\n---\n");
+    let manifests = [
+        format!("apiVersion: v1\nkind: Namespace\nmetadata: {{ name: {namespace} }}\n---\n"),
+        inside,
+        definition(&group, "Widget"),
+        format!("apiVersion: {group}/v1\nkind: Widget\nmetadata: {{ name: w }}\n---\n"),
+    ];
+    scene.component("web", "1.0.0", &manifests.concat());
+    let told = diff(&scene, &[]).await.with(1);
+    assert!(told.out.ends_with("\n1 runtime: 4 added, 0 changed, 0 removed\n"), "{}", told.out);
+}
+
+#[tokio::test]
+async fn a_field_that_only_kubectl_applied_is_told_to_go() {
+    let scene = Scene::new("live-kubectl").await;
+    let file = scene.data.path().join("settings.yaml");
+    let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: { name: settings }\ndata: { say: git, old: x }\n";
+    std::fs::write(&file, text).unwrap();
+    scene.cluster.kubectl(&["apply", "-n", &scene.target, "-f", file.to_str().unwrap()]).await;
+    scene.component("web", "1.0.0", &config("settings", "git"));
+    let document = diff(&scene, &["-o", "json"]).await.with(1).json();
+    let fields = document["groups"][0]["changes"][0]["fields"].as_array().unwrap();
+    assert_eq!(fields[0], json!({ "path": "data.old", "before": "x" }));
+    assert_eq!(fields.len(), 2, "and our labels: {fields:?}");
+    settle(&scene).await;
+    let data = scene.there::<ConfigMap>().get("settings").await.unwrap().data.unwrap();
+    assert_eq!(data.keys().collect::<Vec<_>>(), ["say"]);
+}
+
+#[tokio::test]
+async fn rights_to_get_and_to_patch_are_enough_and_without_them_nothing_is_called_equal() {
+    let scene = applied("live-rights", &config("settings", "git")).await;
+    let (ns, target) = (&scene.namespace, &scene.target);
+    let rights = |namespace: &str, rules: Value| (namespace.to_owned(), rules);
+    let rules = [
+        rights(ns, json!([{ "apiGroups": ["reeve.dev"], "resources": ["inventories"], "verbs": ["list"] }])),
+        rights(target, json!([{ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"] }])),
+    ];
+    for (namespace, rules) in &rules {
+        grant(&scene, namespace, rules.clone()).await;
+    }
+    let text = std::fs::read_to_string(scene.cluster.kubeconfig()).unwrap();
+    let mut kubeconfig: Value = serde_yaml::from_str(&text).unwrap();
+    kubeconfig["users"][0]["user"]["as"] = json!(format!("{ns}-onlooker"));
+    let file = scene.data.path().join("onlooker");
+    std::fs::write(&file, kubeconfig.to_string()).unwrap();
+    let file = file.display().to_string();
+    let told = reeve_tests::eventually("the rights to read are there", || async {
+        let told = diff_with(&scene, &file, &[]).await;
+        if told.out.contains("Forbidden") { Ok(told) } else { Err(format!("{}{}", told.out, told.err)) }
+    })
+    .await
+    .with(2);
+    assert_eq!(told.err, "not compared, since the API server did not say: 1 object\n");
+    grant(&scene, target, json!([{ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "patch"] }])).await;
+    reeve_tests::eventually("the rights are enough", || async {
+        let told = diff_with(&scene, &file, &[]).await;
+        if told.status == Some(0) { Ok(()) } else { Err(format!("{}{}", told.out, told.err)) }
+    })
+    .await;
+}
+
+async fn grant(scene: &Scene, namespace: &str, rules: Value) {
+    let api = "rbac.authorization.k8s.io";
+    let version = format!("{api}/v1");
+    scene.apply(&version, "Role", Some(namespace), "onlooker", json!({ "rules": rules })).await;
+    let binding = json!({
+        "roleRef": { "apiGroup": api, "kind": "Role", "name": "onlooker" },
+        "subjects": [{ "apiGroup": api, "kind": "User", "name": format!("{}-onlooker", scene.namespace) }],
+    });
+    scene.apply(&version, "RoleBinding", Some(namespace), "onlooker", binding).await;
+}
+
+#[tokio::test]
+async fn an_object_of_another_runtime_is_not_ours_to_change() {
+    let scene = applied("live-other", &config("settings", "git")).await;
+    scene.repository.remove("runtimes").unwrap();
+    scene.runtime("another", "");
+    let told = diff(&scene, &[]).await.with(1);
+    let message =
+        format!("      Conflict: belongs to component web of runtime {}: remove it there or here\n", scene.runtime);
+    assert!(told.out.contains(&message), "{}", told.out);
+}
+
+#[tokio::test]
+async fn a_runtime_that_cannot_be_rendered_is_not_called_equal() {
+    let scene = applied("live-broken", &config("settings", "git")).await;
+    scene.runtime("another", "components: { web: { version: 9.9.9 } }\n");
+    let told = diff(&scene, &[]).await.with(2);
+    assert_eq!(told.out, "");
+    assert!(told.err.ends_with("not compared, since . cannot be rendered in runtime another\n"), "{}", told.err);
+    assert!(scene.there::<ConfigMap>().list(&ListParams::default()).await.is_ok());
+}
