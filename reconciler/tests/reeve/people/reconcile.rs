@@ -88,7 +88,7 @@ async fn what_is_suspended_is_not_waited_for() {
     let estate = Estate::new("reconcile-suspended").await;
     estate.runtime("eu-1", "fleet", state("Suspended", "Suspended", "")).await;
     estate.reeve(&["suspend", "runtime", "eu-1"]).await.with(0);
-    let told = estate.reeve(&["reconcile", "runtime", "eu-1", "--wait"]).await.with(2);
+    let told = estate.reeve(&["reconcile", "runtime", "eu-1", "--wait", "--timeout", "10s"]).await.with(2);
     assert_eq!(told.out, "runtime/eu-1 asked, which is suspended: nothing happens until it is resumed\n");
     let wanted =
         "error: runtime/eu-1 is suspended: there is nothing to wait for\n  help: `reeve resume runtime eu-1`, ";
