@@ -51,3 +51,22 @@ fn a_repository_that_would_be_refused_is_told_of_as_validate_does() {
     let plan = repository.reeve(&["plan", "--rev", "HEAD~1..HEAD", "-r", "eu-2"]).with(2);
     assert_eq!(findings(&plan.err), findings(&valid.out));
 }
+
+#[test]
+fn what_an_annotation_asks_for_is_checked_by_both() {
+    let repository = Repository::fleet();
+    repository.commit();
+    let odd =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: odd\n  annotations:\n    reeve.dev/apply: Sometimes\n";
+    repository.write("charts/web/1.0.0/templates/odd.yaml", odd);
+    repository.change("runtimes/eu-2.yaml", "replicas: 5", "replicas: -5");
+    repository.commit();
+    let valid = repository.reeve(&["validate"]).with(1);
+    assert!(
+        valid.out.contains("error[annotation]: ConfigMap default/odd: annotation reeve.dev/apply says"),
+        "{}",
+        valid.out
+    );
+    let plan = repository.reeve(&["plan", "--rev", "HEAD~1..HEAD"]).with(2);
+    assert_eq!(findings(&plan.err), findings(&valid.out));
+}
