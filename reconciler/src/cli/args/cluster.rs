@@ -286,3 +286,9 @@ pub(in crate::cli) fn draws_lines() -> bool {
     });
     utf8 && io::stdout().is_terminal()
 }
+
+/// How many columns standard output has, if it is a terminal.
+pub(in crate::cli) fn width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}

@@ -11,7 +11,7 @@ use super::connection::{Connection, Scope, missing};
 use super::governed::{Governed, Shown};
 use super::item::{Item, View};
 use super::table::{self, Table};
-use crate::cli::args::cluster::{GetArgs, GetFormat, GetKind, Sorting};
+use crate::cli::args::cluster::{GetArgs, GetFormat, GetKind, Sorting, width};
 use crate::cli::failure::Failure;
 use crate::cli::{Status, Terminal};
 
@@ -29,7 +29,7 @@ pub(super) async fn run(args: &GetArgs, terminal: &mut Terminal) -> Result<Statu
     if args.sort == Sorting::State {
         items.sort_by_key(|item| item.standing.map(severity));
     }
-    let mut printer = Printer::new(looking.header(), looking.view, terminal);
+    let mut printer = Printer::new(looking.header(), looking.view, args.watch, terminal);
     printer.list(&items, Connection::now())?;
     if args.watch {
         return watch::run(&looking, items, printer).await;
@@ -117,12 +117,19 @@ struct Printer<'a> {
     header: Vec<&'static str>,
     table: Table,
     view: View,
+    /// Whether more rows will come.
+    goes_on: bool,
     terminal: &'a mut Terminal,
 }
 
 impl<'a> Printer<'a> {
-    fn new(header: Vec<&'static str>, view: View, terminal: &'a mut Terminal) -> Self {
-        Self { header, table: Table::new(terminal.style), view, terminal }
+    fn new(header: Vec<&'static str>, view: View, goes_on: bool, terminal: &'a mut Terminal) -> Self {
+        let screen = if view.format == GetFormat::Table { width() } else { None };
+        let mut table = Table::new(terminal.style).on_screen(screen);
+        if goes_on {
+            table.fit(&typical(&header));
+        }
+        Self { header, table, view, goes_on, terminal }
     }
 
     /// All that there is at first.
@@ -131,12 +138,13 @@ impl<'a> Printer<'a> {
             GetFormat::Table | GetFormat::Wide => {
                 let rows: Vec<_> = items.iter().map(|item| row(item, now)).collect();
                 let header: Vec<table::Shown> = self.header.iter().map(|name| ((*name).to_owned(), None)).collect();
-                if !rows.is_empty() {
+                if !rows.is_empty() || self.goes_on {
                     self.table.fit(&header);
                     for row in &rows {
                         self.table.fit(row);
                     }
-                    let tailed = rows.iter().any(|row| row.last().is_some_and(|(text, _)| !text.is_empty()));
+                    let has_message = |row: &Vec<table::Shown>| row.last().is_some_and(|(text, _)| !text.is_empty());
+                    let tailed = self.goes_on || rows.iter().any(has_message);
                     let shown =
                         if tailed { &header[..] } else { header.split_last().map_or(&[][..], |(_, rest)| rest) };
                     self.terminal.out.write_all(self.table.line(shown).as_bytes())?;
@@ -174,6 +182,19 @@ impl<'a> Printer<'a> {
         }
         Ok(())
     }
+}
+
+/// Room for what rows will say later, so that columns stay below each other.
+fn typical(header: &[&str]) -> Vec<table::Shown> {
+    let text = |name: &&str| match *name {
+        "NAME" => "component/runtime.component".to_owned(),
+        "STATE" => "Processing".to_owned(),
+        "REASON" => "RuntimeNotReady".to_owned(),
+        "REVISION" => "main@0123456789ab".to_owned(),
+        "AGE" => "119s".to_owned(),
+        other => other.to_owned(),
+    };
+    header.iter().map(|name| (text(name), None)).collect()
 }
 
 fn row(item: &Item, now: Timestamp) -> Vec<table::Shown> {

@@ -39,18 +39,27 @@ pub(super) trait Shown:
     /// How it is doing, unless its state speaks of a spec that is no more: then Ready is not known to be so.
     fn standing(&self) -> Option<State> {
         let reported = self.reported()?;
-        let meta = self.meta();
-        if meta.deletion_timestamp.is_some() {
+        if self.meta().deletion_timestamp.is_some() {
             return Some(State::Deleting);
         }
         let state = reported.state.unwrap_or(State::Unknown);
-        let old = matches!((reported.observed_generation, meta.generation), (Some(seen), Some(now)) if seen < now);
-        Some(if state == State::Ready && old { State::Processing } else { state })
+        Some(if self.is_outdated() { State::Processing } else { state })
+    }
+
+    /// Whether it is called Ready by someone who did not look at its spec as it is now.
+    fn is_outdated(&self) -> bool {
+        self.reported().is_some_and(|reported| {
+            let seen = (reported.observed_generation, self.meta().generation);
+            reported.state == Some(State::Ready) && matches!(seen, (Some(seen), Some(now)) if seen < now)
+        })
     }
 
     /// Why, for people.
     fn message(&self) -> Option<&str> {
         let reported = self.reported()?;
+        if self.is_outdated() {
+            return Some("it changed, and was not looked at since");
+        }
         let ready = reported.ready_condition().map(|condition| &*condition.message);
         reported.failure.or(ready).filter(|message| !message.is_empty())
     }
@@ -104,7 +113,8 @@ pub(super) fn standing<K: Governed>(object: &K) -> State {
 
 /// The reason of the state, in one word.
 pub(super) fn reason<K: Governed>(object: &K) -> Option<String> {
-    object.reported()?.ready_condition().map(|condition| condition.reason.clone()).filter(|reason| !reason.is_empty())
+    let ready = object.reported().filter(|_| !object.is_outdated())?.ready_condition();
+    ready.map(|condition| condition.reason.clone()).filter(|reason| !reason.is_empty())
 }
 
 /// When it was made.

@@ -1,5 +1,7 @@
 //! Columns that stand below each other.
 
+use std::borrow::Cow;
+
 use crate::cli::style::{Paint, Style};
 
 /// Between two columns.
@@ -9,14 +11,25 @@ const GAP: &str = "   ";
 pub(super) struct Table {
     widths: Vec<usize>,
     style: Style,
+    /// Columns of the screen, if the last text of a row is to be cut for it.
+    screen: Option<usize>,
 }
+
+/// The least that is left of a text that is cut.
+const SHORTEST: usize = 12;
 
 /// A text and its colour.
 pub(super) type Shown = (String, Option<Paint>);
 
 impl Table {
     pub(super) fn new(style: Style) -> Self {
-        Self { widths: Vec::new(), style }
+        Self { widths: Vec::new(), style, screen: None }
+    }
+
+    /// Cuts the last text of each row so that the row fits on a screen, if enough is left of it.
+    pub(super) fn on_screen(mut self, columns: Option<usize>) -> Self {
+        self.screen = columns;
+        self
     }
 
     /// Makes room for a row.
@@ -31,8 +44,11 @@ impl Table {
     pub(super) fn line(&self, row: &[Shown]) -> String {
         let last = row.iter().rposition(|(text, _)| !text.is_empty()).map_or(0, |last| last + 1);
         let mut line = String::new();
+        let mut used = 0;
         for (at, (text, paint)) in row.iter().take(last).enumerate() {
+            let text = if at + 1 == row.len() { &*self.cut(text, used) } else { text };
             let length = text.chars().count();
+            used += self.widths.get(at).map_or(0, |width| length.max(*width)) + GAP.len();
             match paint {
                 Some(paint) => line.push_str(&self.style.paint(*paint, text)),
                 None => line.push_str(text),
@@ -44,6 +60,14 @@ impl Table {
         }
         line.push('\n');
         line
+    }
+
+    fn cut<'a>(&self, text: &'a str, used: usize) -> Cow<'a, str> {
+        let room = self.screen.map_or(usize::MAX, |columns| columns.saturating_sub(used));
+        if text.chars().count() <= room || room < SHORTEST {
+            return Cow::Borrowed(text);
+        }
+        Cow::Owned(text.chars().take(room - 3).chain("...".chars()).collect())
     }
 }
 
@@ -63,5 +87,19 @@ mod tests {
         }
         assert_eq!(table.line(&rows[0]), "\x1b[1;31mA\x1b[0m      é\n");
         assert_eq!(table.line(&rows[1]), "long   b   c\n");
+    }
+
+    #[test]
+    fn the_last_text_is_cut_for_the_screen_unless_nothing_would_be_left_of_it() {
+        let row = [("name".to_owned(), None), ("a message of some length".to_owned(), None)];
+        let line = |columns| {
+            let mut table = Table::new(Style::new(false)).on_screen(columns);
+            table.fit(&row);
+            table.line(&row)
+        };
+        assert_eq!(line(Some(24)), "name   a message of s...\n");
+        assert_eq!(line(Some(31)), "name   a message of some length\n");
+        assert_eq!(line(Some(10)), "name   a message of some length\n");
+        assert_eq!(line(None), "name   a message of some length\n");
     }
 }

@@ -108,7 +108,8 @@ async fn ready_that_speaks_of_an_older_spec_is_not_ready() {
     let patch = kube::api::Patch::Merge(json!({ "spec": { "channel": "fast" } }));
     estate.api::<Runtime>().patch("eu-1", &kube::api::PatchParams::default(), &patch).await.unwrap();
     let told = estate.reeve(&["get", "runtimes"]).await.with(1);
-    assert!(told.out.contains("Processing"), "{}", told.out);
+    let row = words(&told.out).pop().unwrap().join(" ");
+    assert_eq!(row, "eu-1 Processing - - - - fast it changed, and was not looked at since");
 }
 
 #[tokio::test]
@@ -142,4 +143,47 @@ async fn a_watch_prints_what_changes_and_nothing_else() {
     estate.api::<RuntimeComponent>().delete("eu-1-web", &kube::api::DeleteParams::default()).await.unwrap();
     let line = watching.line().await;
     assert!(line.starts_with("component/eu-1-web") && line.ends_with("deleted"), "{line}");
+}
+
+#[tokio::test]
+async fn a_watch_that_begins_with_nothing_has_columns_all_the_same() {
+    let estate = Estate::new("get-watch-empty").await;
+    let mut watching = Watching::start(&estate, &["get", "--watch"]);
+    let header = watching.line().await;
+    assert!(header.starts_with("NAME") && header.ends_with("MESSAGE"), "{header}");
+    estate.runtime("eu-1", "fleet", state("Unknown", "Unknown", "")).await;
+    let progress = |ready: u32| {
+        let count = json!({ "ready": ready, "total": 3, "summary": format!("{ready}/3") });
+        with(state("Processing", "Progressing", "web waits"), json!({ "componentsReady": count }))
+    };
+    for ready in [1, 2] {
+        estate.report::<Runtime>("eu-1", progress(ready)).await;
+        let summary = format!("{ready}/3");
+        let row = loop {
+            let row = watching.line().await;
+            if row.contains(&summary) {
+                break row;
+            }
+        };
+        assert_eq!(row.find(&summary), header.find("READY"), "{header}\n{row}");
+        assert_eq!(row.find("web waits"), header.find("MESSAGE"), "{header}\n{row}");
+    }
+}
+
+#[tokio::test]
+async fn rows_fit_on_a_narrow_terminal() {
+    let estate = Estate::new("get-narrow").await;
+    estate.runtime("eu-1", "fleet", state("Error", "Refused", "a message that is longer than a narrow screen")).await;
+    let shown = async |columns: u32| {
+        let file = estate.cluster.kubeconfig().display();
+        let binary = env!("CARGO_BIN_EXE_reeve");
+        let reeve = format!("{binary} --color never get --kubeconfig {file} -n {}", estate.namespace);
+        let mut script = tokio::process::Command::new("script");
+        script.args(["--quiet", "--return", "--command", &format!("stty cols {columns}; {reeve}"), "/dev/null"]);
+        crate::cli::repository::ended(script.stdin(std::process::Stdio::null()).output().await.unwrap()).with(1).out
+    };
+    let narrow = shown(80).await;
+    assert!(narrow.lines().all(|line| line.trim_end().chars().count() <= 80), "{narrow}");
+    assert!(narrow.contains("a message") && narrow.contains("..."), "{narrow}");
+    assert!(shown(200).await.contains("longer than a narrow screen"));
 }
