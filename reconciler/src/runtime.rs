@@ -12,7 +12,6 @@ use reeve_crds::RuntimeSpec;
 use reeve_crds::runtime::policy::DriftMode;
 use reeve_crds::runtime_component::ComponentTarget;
 use reeve_renderer::object::ObjectKey;
-use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::clock::Clock;
 use crate::cluster::{Account, Applier, Cluster};
@@ -22,6 +21,7 @@ use crate::live::{Hub, Live, Scope};
 use crate::metrics::Metrics;
 use crate::plan::{self, Rules, View};
 
+mod budget;
 mod contest;
 mod jobs;
 mod record;
@@ -39,6 +39,7 @@ pub(crate) use status::{cut, set_condition, weight};
 pub use trouble::Trouble;
 pub use worker::{Assignment, End, FINALIZER, Handle, Message, Rollup, RollupInner, Setup, Standing, Wish};
 
+use budget::Budget;
 use contest::Contests;
 
 /// What all tasks of a runtime share. Made anew when the runtime's policy changes.
@@ -79,22 +80,6 @@ pub struct ControlPlaneRules {
     pub account: Account,
     /// Which kinds they may have, as `group/Kind`; the core group is empty.
     pub kinds: Vec<String>,
-}
-
-/// How many writes may be under way: of this runtime, and of all together. Whoever waits is served in order, and a
-/// runtime waits with no more than its own share, so that a large one cannot starve the others.
-#[derive(Clone, Debug)]
-struct Budget {
-    own: Arc<Semaphore>,
-    all: Arc<Semaphore>,
-}
-
-impl Budget {
-    async fn slot(&self) -> Option<(SemaphorePermit<'_>, SemaphorePermit<'_>)> {
-        // Closed when the work stops.
-        let own = self.own.acquire().await.ok()?;
-        Some((own, self.all.acquire().await.ok()?))
-    }
 }
 
 impl Context {

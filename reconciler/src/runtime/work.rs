@@ -84,24 +84,26 @@ impl Work {
     /// Namespaces and CRDs, which others may need before this component may begin.
     pub(super) async fn lay(&self, report: &mut Report) -> Result<(), Trouble> {
         self.admit()?;
-        self.stage(Stage::Foundations, report).await?;
-        self.established().await
+        Box::pin(self.stage(Stage::Foundations, report)).await?;
+        Box::pin(self.established()).await
     }
 
     /// Everything else that Git wants.
     pub(super) async fn apply(&self, report: &mut Report) -> Result<(), Trouble> {
         self.admit()?;
-        self.jobs_before(report).await?;
+        Box::pin(self.jobs_before(report)).await?;
         self.announce().await?;
+        // Of a large change most components wait here; what comes after is large, and made only when it is needed.
+        let _turn = self.ctx.budget.turn().await.ok_or_else(stopped)?;
         for stage in [Stage::Prerequisites, Stage::Main, Stage::Gates] {
-            self.stage(stage, report).await?;
+            Box::pin(self.stage(stage, report)).await?;
         }
         Ok(())
     }
 
     /// What comes when all is healthy: Jobs, and taking away what left Git.
     pub(super) async fn finish(&self, report: &mut Report) -> Result<(), Trouble> {
-        self.jobs_after(report).await?;
+        Box::pin(self.jobs_after(report)).await?;
         let account = self.ctx.account(&self.desired);
         watch_entries(&self.ctx, &account, &self.ctx.keeper.entries_of(&self.desired.name)).await?;
         let removals = self.ctx.plan(&self.desired).removals;
@@ -224,7 +226,7 @@ impl Work {
                 applier.until_gone(&object.key, &kind, self.patience).await?;
                 self.write(applier, &object).await
             }
-            Action::Repair | Action::Report => self.repair(applier, &object).await,
+            Action::Repair | Action::Report => Box::pin(self.repair(applier, &object)).await,
         }
     }
 
@@ -251,7 +253,7 @@ impl Work {
         let known = self.ctx.keeper.read(|ledger| ledger.get(&object.key).is_some_and(|entry| entry.uid.is_some()));
         let result = {
             let _slot = self.ctx.metrics.waiting(self.ctx.budget.slot()).await.ok_or_else(stopped)?;
-            applier.apply(object, known).await
+            Box::pin(applier.apply(object, known)).await
         };
         self.ctx.metrics.written("apply", result.as_ref().map_or_else(ApplyError::reason, |_| "Succeeded"));
         if let Err(ApplyError::Kind { .. }) = &result {

@@ -373,7 +373,7 @@ impl Worker {
             let mut ctx = (*self.ctx).clone();
             ctx.spec = Arc::new(object.spec.clone());
             if object.spec.concurrency != self.object.spec.concurrency {
-                ctx.budget.own = Arc::new(Semaphore::new(slots(&ctx.spec)));
+                ctx.budget = ctx.budget.with(slots(&ctx.spec));
             }
             self.ctx = Arc::new(ctx);
         }
@@ -473,7 +473,7 @@ fn context(setup: &Setup, runtime: Arc<str>, keeper: Keeper, object: &Runtime) -
     let spec = Arc::new(object.spec.clone());
     Context {
         runtime,
-        budget: Budget { own: Arc::new(Semaphore::new(slots(&spec))), all: setup.writes.clone() },
+        budget: Budget::new(slots(&spec), setup.writes.clone()),
         cluster: setup.cluster.clone(),
         hub: setup.hub.clone(),
         keeper,

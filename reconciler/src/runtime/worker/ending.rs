@@ -63,7 +63,7 @@ impl Worker {
 
     /// Lets writes under way end, begins nothing more, and stores what is known.
     pub(super) async fn stop(&mut self) {
-        self.ctx.budget.own.close();
+        self.ctx.budget.close();
         let rest = async { while self.tasks.join_next().await.is_some() {} };
         // Waits inside tasks, for a Job say, are given up; what was written is in the books.
         let _ = tokio::time::timeout(LAST_WRITES, rest).await;
