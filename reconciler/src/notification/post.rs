@@ -27,6 +27,8 @@ pub(super) enum SendError {
         #[source]
         cause: Box<kube::Error>,
     },
+    #[error("there is no Secret {name} in the namespace of the source: create it")]
+    NoSecret { name: String },
     #[error("Secret {name} has no key address: write the URL to post to")]
     NoAddress { name: String },
     #[error("the address in Secret {name} is not a URL that can be posted to")]
@@ -43,7 +45,7 @@ impl SendError {
     pub(super) fn is_transient(&self) -> bool {
         match self {
             Self::Read { cause, .. } => Refusal::of(cause).transient,
-            Self::NoAddress { .. } | Self::BadAddress { .. } => false,
+            Self::NoSecret { .. } | Self::NoAddress { .. } | Self::BadAddress { .. } => false,
             Self::Connect(_) | Self::Late => true,
             Self::Refused(status) => {
                 status.is_server_error()

@@ -166,14 +166,15 @@ impl Notifier {
     }
 
     async fn address(&self, namespace: &str, name: &str) -> Result<Address, SendError> {
-        let no_address = || SendError::NoAddress { name: name.to_owned() };
-        let secret = self.read::<SecretObject>("Secret", namespace, name).await?.ok_or_else(no_address)?;
+        let secret = self.read::<SecretObject>("Secret", namespace, name).await?;
+        let secret = secret.ok_or_else(|| SendError::NoSecret { name: name.to_owned() })?;
         let data = secret.data.unwrap_or_default();
         let text = |key: &str| {
             let value = data.get(key).and_then(|value| std::str::from_utf8(&value.0).ok()).map(str::trim);
             value.filter(|value| !value.is_empty()).map(|value| Secret::new(value.to_owned()))
         };
-        Ok(Address { url: text("address").ok_or_else(no_address)?, token: text("token") })
+        let url = text("address").ok_or_else(|| SendError::NoAddress { name: name.to_owned() })?;
+        Ok(Address { url, token: text("token") })
     }
 
     async fn read<K>(&self, kind: &'static str, namespace: &str, name: &str) -> Result<Option<K>, SendError>

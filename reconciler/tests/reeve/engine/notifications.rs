@@ -230,6 +230,23 @@ async fn a_source_that_cannot_be_fetched_is_told_of_once_and_so_is_its_recovery(
 }
 
 #[tokio::test]
+async fn a_secret_that_is_missing_or_has_no_address_is_named_with_what_to_do() {
+    let scene = Scene::new("nameless").await;
+    scene.component("web", "1.0.0", &config("settings", "one"));
+    scene.push();
+    scene.secret("empty", json!({ "url": "http://127.0.0.1/" })).await;
+    let tell = |name: &str| json!({ "name": name, "secretRef": { "name": name }, "events": ["Applied"] });
+    let notifications = json!([tell("absent"), tell("empty")]);
+    let url = scene.repository.file_url();
+    scene.follow_with(json!({ "url": url, "interval": "1h", "notifications": notifications })).await;
+    let reeve = scene.reeve();
+    reeve.shows(&[(("reeve_notifications_total", &[("outcome", "Failed")]), 2.0)]).await;
+    for words in ["there is no Secret absent in the namespace", "Secret empty has no key address"] {
+        assert!(reeve.log().contains(words), "{}", reeve.log());
+    }
+}
+
+#[tokio::test]
 async fn an_address_and_its_secrets_reach_no_log_no_status_and_no_event() {
     let scene = Scene::new("discreet").await;
     scene.component("web", "1.0.0", &config("settings", "one"));
