@@ -7,16 +7,17 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
 use kube::core::NamespaceResourceScope;
-use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client, ResourceExt as _};
 use reeve_crds::runtime::target::TargetType;
 use reeve_crds::{GitSource, Runtime, RuntimeComponent, State};
 use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
-use tracing::{error, warn};
+use tracing::{debug, error, warn};
 
 use crate::clock::since;
+use crate::live::{self, Pace};
+use crate::refusal::Reason;
 use crate::runtime::{End, Handle, Rollup, Setup, Standing, Wish};
 use crate::source::{Runtimes, Source, SourceSetup};
 
@@ -28,8 +29,10 @@ use hearing::Hearing;
 type Id = (Arc<str>, Arc<str>);
 
 /// First pause before a worker that failed is started again.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+/// For how long an API server that asks for some time, as right after an installation, gets it without a word.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// All runtimes that are known, and the way to their workers.
 #[derive(Clone, Debug, Default)]
@@ -190,8 +193,21 @@ impl Controller {
             None => Api::all(client.clone()),
         };
         let mut hearing = Hearing::new(K::kind(&()), self.setup.setup.metrics.clone());
-        let events = kube::runtime::watcher(api, watcher::Config::default()).default_backoff();
-        events.inspect(move |event| hearing.hear(event)).boxed()
+        let (mut pace, clock) = (Pace::default(), self.setup.setup.clock.clone());
+        let events = kube::runtime::watcher(api, watcher::Config::default());
+        // Nothing is asked of the watcher while it rests.
+        let rested = events.then(move |event| {
+            hearing.hear(&event);
+            let rest = event.as_ref().err().map(|error| pace.rest(live::refusal(error).as_ref(), clock.now()));
+            let rest = rest.map(|rest| clock.sleep(rest));
+            async move {
+                if let Some(rest) = rest {
+                    rest.await;
+                }
+                event
+            }
+        });
+        rested.boxed()
     }
 
     fn rollup(&mut self, namespace: &Arc<str>, source: Option<&str>) -> Rollup {
@@ -319,10 +335,14 @@ fn id_of(object: &impl kube::ResourceExt) -> Id {
 /// Keeps a worker working.
 async fn keep(handle: Handle, setup: Setup, rollup: Rollup, name: Arc<str>) {
     let mut pause = FIRST_PAUSE;
+    let first = setup.clock.now();
     loop {
         let began = setup.clock.now();
         match Box::pin(handle.work(setup.clone(), rollup.clone())).await {
             Ok(End::Gone | End::Stopped) => return,
+            Err(trouble) if trouble.reason == Reason::Throttled.as_str() && since(began, first) < PATIENCE => {
+                debug!(runtime = %name, reason = trouble.reason, "starts anew: {}", trouble.message);
+            }
             Err(trouble) => {
                 warn!(runtime = %name, reason = trouble.reason, "starts anew: {}", trouble.message);
                 rollup.set(&name, Standing { state: State::Error, message: trouble.message, ..Standing::default() });

@@ -12,6 +12,7 @@ use crate::payload::Prune;
 mod hub;
 mod index;
 
+pub(crate) use hub::patience::{Pace, refusal};
 pub use hub::{Hub, Scope, WatchFailure};
 pub use index::Dirty;
 

@@ -21,7 +21,7 @@ use crate::health::{self, Expressions, Health};
 use crate::refusal::Refusal;
 
 mod following;
-mod patience;
+pub(crate) mod patience;
 
 use following::Following;
 

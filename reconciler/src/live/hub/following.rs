@@ -184,13 +184,7 @@ impl Following {
     /// Before the first listing a failure is told to whoever waits, unless it passes soon; later ones mend themselves by
     /// listing again.
     async fn fail(&self, error: &watcher::Error, began: Timestamp) -> Option<Refusal> {
-        let cause = match error {
-            watcher::Error::InitialListFailed(cause)
-            | watcher::Error::WatchStartFailed(cause)
-            | watcher::Error::WatchFailed(cause) => Some(cause),
-            watcher::Error::WatchError(_) | watcher::Error::NoResourceVersion => None,
-        };
-        let refusal = cause.map(Refusal::of)?;
+        let refusal = patience::refusal(error)?;
         tracing::debug!(kind = %self.kind.resource.kind, reason = refusal.reason.as_str(), "watch broke off: {}", refusal.message);
         let passes = match *self.state.borrow() {
             WatchState::Listing | WatchState::Outdated => true,

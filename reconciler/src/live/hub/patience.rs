@@ -3,16 +3,17 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use kube::runtime::watcher;
 
-use crate::clock::since;
+use crate::clock::{after, since};
 use crate::refusal::{Reason, Refusal};
 
 /// For how long a first listing may be refused, by a server that says it will not last, before whoever waits is told.
 const PATIENCE: Duration = Duration::from_secs(10);
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// A failure after so long a calm is the first of a new row.
-const CALM: Duration = Duration::from_mins(2);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// What lasted for so long was well, and what fails then is the first of a new row.
+const CALM: Duration = Duration::from_secs(30);
 
 /// Whether a refused first listing is tried again before anybody is told. A kind that discovery shows and that is not
 /// found all the same is about to be served.
@@ -26,24 +27,36 @@ pub(super) fn waits(refusal: &Refusal, is_discovered: bool, waited: Duration) ->
     passes && waited < PATIENCE
 }
 
-/// How often something failed of late.
+/// What an error of a watch means, if it is the API server's.
+pub(crate) fn refusal(error: &watcher::Error) -> Option<Refusal> {
+    match error {
+        watcher::Error::InitialListFailed(cause)
+        | watcher::Error::WatchStartFailed(cause)
+        | watcher::Error::WatchFailed(cause) => Some(Refusal::of(cause)),
+        watcher::Error::WatchError(_) | watcher::Error::NoResourceVersion => None,
+    }
+}
+
+/// How often a watch failed of late.
 #[derive(Debug, Default)]
-pub(super) struct Pace {
+pub(crate) struct Pace {
     failures: u32,
-    last: Timestamp,
+    /// When it went on after the last one.
+    resumed: Timestamp,
 }
 
 impl Pace {
     /// How long to rest after one more failure.
-    pub(super) fn rest(&mut self, refusal: Option<&Refusal>, now: Timestamp) -> Duration {
-        if since(now, self.last) > CALM {
+    pub(crate) fn rest(&mut self, refusal: Option<&Refusal>, now: Timestamp) -> Duration {
+        if since(now, self.resumed) > CALM {
             self.failures = 0;
         }
         let pause = FIRST_PAUSE.saturating_mul(1 << self.failures.min(16)).min(LONGEST_PAUSE);
         self.failures += 1;
-        self.last = now;
         let asked = refusal.filter(|refusal| !is_starting(refusal)).and_then(|refusal| refusal.retry_after);
-        asked.map_or(pause, |asked| asked.max(pause))
+        let rest = asked.map_or(pause, |asked| asked.max(pause));
+        self.resumed = after(now, rest);
+        rest
     }
 }
 
@@ -79,12 +92,17 @@ mod tests {
     }
 
     #[test]
-    fn rests_begin_short_grow_to_a_limit_and_begin_anew_after_a_calm() {
-        let (mut pace, start) = (Pace::default(), Timestamp::from_second(1_000_000).unwrap());
-        let rests: Vec<Duration> = (0..12).map(|_| pace.rest(None, start)).collect();
+    fn rests_begin_short_grow_to_a_limit_and_begin_anew_when_it_was_well_for_a_while() {
+        let mut now = Timestamp::from_second(1_000_000).unwrap();
+        let mut pace = Pace::default();
+        let mut rests = Vec::new();
+        for _ in 0..12 {
+            rests.push(pace.rest(None, now));
+            now = after(now, *rests.last().unwrap());
+        }
         assert_eq!(rests[0], FIRST_PAUSE);
         assert!(rests.is_sorted() && rests[11] == LONGEST_PAUSE, "{rests:?}");
-        assert_eq!(pace.rest(None, crate::clock::after(start, CALM * 2)), FIRST_PAUSE);
+        assert_eq!(pace.rest(None, after(now, CALM * 2)), FIRST_PAUSE);
     }
 
     #[test]

@@ -77,6 +77,20 @@ async fn a_kind_that_discovery_shows_and_that_is_not_found_yet_is_waited_for() {
 }
 
 #[tokio::test]
+async fn reeve_s_own_kinds_may_be_served_late_without_a_word() {
+    let scene = Scene::new("own").await;
+    scene.component("web", "1.0.0", &config("settings", "one"));
+    let first = scene.push();
+    scene.follow().await;
+    let rule = Rule::RefuseReads { code: 429, path: "/inventories".to_owned(), times: 3 };
+    let proxy = Proxy::start(&scene.cluster, rule).await;
+    let reeve = scene.reeve_through(&proxy.kubeconfig(scene.data.path()), &[]);
+    scene.applied(&first).await;
+    assert_eq!(proxy.refused(), 3);
+    assert!(!reeve.log().contains("WARN"), "{}", reeve.log());
+}
+
+#[tokio::test]
 async fn a_source_whose_runtimes_cannot_be_written_does_not_give_its_commit_up() {
     let scene = Scene::new("unwritten").await;
     scene.component("web", "1.0.0", &config("settings", "one"));
