@@ -1,7 +1,7 @@
 //! The Runtime objects that Reeve makes of the files of a repository.
 
 use kube::api::{Patch, PatchParams};
-use reeve_crds::Runtime;
+use reeve_crds::{Runtime, State};
 use reeve_tests::{eventually, until};
 use serde_json::json;
 
@@ -37,7 +37,11 @@ async fn labels_and_policies_that_leave_a_file_leave_the_runtime_and_what_people
     scene.runtime(&scene.runtime, "");
     scene.push();
     let reeve = scene.reeve();
-    let bare = |runtime: &Runtime| labels(runtime) == ["people"] && runtime.spec.prune;
+    let bare = |runtime: &Runtime| {
+        let status = runtime.status.clone().unwrap_or_default();
+        let is_told = status.observed_generation == runtime.metadata.generation && status.state == Some(State::Ready);
+        labels(runtime) == ["people"] && runtime.spec.prune && is_told
+    };
     until(&api, &scene.runtime, "the rest goes", bare).await;
     reeve.terminate().await;
 
