@@ -31,7 +31,8 @@ pub(super) struct Group {
 pub(super) fn run(args: &PlanArgs, terminal: &mut Terminal) -> Result<Status, Failure> {
     let range = args.revision.rev.as_deref().and_then(|rev| rev.split_once(".."));
     let (source, outcome) = if let Some((before, after)) = range {
-        let (before, after) = (Source::named(before, &args.path)?, Source::named(after, &args.path)?);
+        let named = |name| Source::beside(name, &args.path, &args.revision);
+        let (before, after) = (named(before)?, named(after)?);
         let outcome = between(&before, &after, args)?;
         (after, outcome)
     } else {

@@ -25,6 +25,9 @@ in runtime eu-1
 ";
     assert_eq!(ended.out, wanted);
     repository.reeve(&["plan", "--rev", "HEAD..HEAD"]).with(0);
+    let (elsewhere, url) = (Repository::empty(), format!("file://{}", repository.path().display()));
+    let ended = elsewhere.reeve(&["plan", "--git", &url, "--rev", "HEAD~1..HEAD"]).with(1);
+    assert_eq!(ended.out, wanted);
 }
 
 #[test]
