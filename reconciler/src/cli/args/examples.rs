@@ -52,8 +52,8 @@ change alike are shown together. Of Secrets it is told which keys change, not ho
 --live asks the API server, by a server-side dry run of the very payload that `reeve run` would send, what it would make
 of each object, and compares that with the object as it is: a field is added, changed or removed by what would be applied.
 What would be refused is shown with the reason, and what policies and annotations leave alone is left alone. Jobs of
-hooks, and runtimes in other clusters, are not compared. It needs the rights to get and to patch the objects and to list
-inventories; nothing is written, and nobody is impersonated unless asked.
+hooks, and runtimes in other clusters, are not compared. It needs the rights to get, create and patch the objects and to
+list inventories; nothing is written, and nobody is impersonated unless asked.
 Exit status: 0 no difference, 1 differences, 2 something could not be rendered, read or asked.";
 
 pub(super) const EXPLAIN: &str = "\

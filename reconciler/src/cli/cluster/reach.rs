@@ -45,8 +45,12 @@ impl Reach {
     /// What the inventory says of a runtime.
     pub(in crate::cli) async fn ledger(&self, runtime: &Arc<str>) -> Result<Ledger, Failure> {
         const DOING: &str = "read the inventory";
-        let keeper = self.in_time(DOING, Keeper::load(&self.client, &self.namespace, runtime.clone())).await?;
-        match keeper {
+        let load = async || Keeper::load(&self.client, &self.namespace, runtime.clone()).await;
+        let pause = |error: &LedgerError| match error {
+            LedgerError::Read { refusal, .. } => refusal.retry_after,
+            _ => None,
+        };
+        match self.patiently(DOING, load, pause).await? {
             Ok(keeper) => Ok(keeper.read(Ledger::clone)),
             Err(LedgerError::Read { refusal, .. }) => {
                 Err(ClusterError::from_refusal(refusal.reason.as_str(), &refusal.message, DOING, &self.server).into())
@@ -69,6 +73,25 @@ impl Reach {
             }
             KindsError::Missing { .. } => refused("look at the cluster", error),
         }
+    }
+
+    /// Asks again while the server says when to, and waits for its answer no longer than a request may take.
+    pub(in crate::cli) async fn patiently<T, E>(
+        &self,
+        doing: &str,
+        ask: impl AsyncFn() -> Result<T, E>,
+        pause: impl Fn(&E) -> Option<Duration>,
+    ) -> Result<Result<T, E>, ClusterError> {
+        let asking = async {
+            loop {
+                let answer = ask().await;
+                match answer.as_ref().err().and_then(&pause) {
+                    Some(pause) => tokio::time::sleep(pause).await,
+                    None => return answer,
+                }
+            }
+        };
+        self.in_time(doing, asking).await
     }
 
     /// Waits for an answer no longer than a request may take.

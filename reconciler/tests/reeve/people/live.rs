@@ -62,7 +62,11 @@ async fn what_is_as_git_says_is_no_difference_and_asking_writes_nothing() {
 #[tokio::test]
 async fn what_git_changed_and_what_people_changed_is_told_field_by_field() {
     let first = [config("gone", "git"), config("settings", "git"), deployment("web", 0)].concat();
-    let scene = applied("live-fields", &first).await;
+    let scene = Scene::new("live-fields").await;
+    scene.component("old", "1.0.0", &config("older", "git"));
+    scene.component("web", "1.0.0", &first);
+    settle(&scene).await;
+    scene.drop_component("old");
     patch(&scene, "apps/v1", "Deployment", "web", json!({ "spec": { "replicas": 5, "paused": true } })).await;
     scene.component("web", "1.1.0", &[config("new", "x"), config("settings", "other"), deployment("web", 0)].concat());
     let (runtime, target) = (&scene.runtime, &scene.target);
@@ -82,18 +86,19 @@ in runtime {runtime}
       +     reeve.dev/component: web
       +   name: new
       +   namespace: {target}
+  - ConfigMap {target}/older (component old)
   ~ ConfigMap {target}/settings (component web)
       data.say: \"git\" -> \"other\"
   ~ Deployment.apps {target}/web (component web)
       spec.replicas: 5 -> 0
 
-1 runtime: 1 added, 2 changed, 1 removed
+1 runtime: 1 added, 2 changed, 2 removed
 "
     );
     assert_eq!(told.out, wanted);
     let document = diff(&scene, &["-o", "json"]).await.with(1).json();
     let changes = &document["groups"][0]["changes"];
-    assert_eq!(changes[3]["fields"], json!([{ "path": "spec.replicas", "before": 5, "after": 0 }]));
+    assert_eq!(changes[4]["fields"], json!([{ "path": "spec.replicas", "before": 5, "after": 0 }]));
     assert_eq!(changes[0]["change"], "removed");
     assert_eq!(changes[0]["value"]["data"], json!({ "say": "git" }));
     assert_eq!(changes[0]["value"]["metadata"]["uid"], Value::Null);
@@ -285,4 +290,27 @@ async fn a_runtime_that_cannot_be_rendered_is_not_called_equal() {
     assert_eq!(told.out, "");
     assert!(told.err.ends_with("not compared, since . cannot be rendered in runtime another\n"), "{}", told.err);
     assert!(scene.there::<ConfigMap>().list(&ListParams::default()).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_runtime_of_another_cluster_is_not_held_against_this_one() {
+    let scene = applied("live-elsewhere", &config("settings", "git")).await;
+    scene.runtime("another", "target: { type: Agent }\n");
+    let told = diff(&scene, &[]).await.with(0);
+    assert_eq!(told.err, "warning: not compared: in runtime another the target is another cluster\n");
+    let told = diff(&scene, &["-r", "another"]).await.with(2);
+    assert!(told.err.starts_with("error: in runtime another the target is another cluster\n"), "{}", told.err);
+}
+
+#[tokio::test]
+async fn a_tenant_has_nothing_outside_of_namespaces() {
+    let scene = Scene::new("live-tenant").await;
+    scene.runtime(&scene.runtime, &format!("target: {{ namespaces: [{}] }}\n", scene.target));
+    let role = format!(
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {{ name: {} }}\n",
+        scene.target
+    );
+    scene.component("web", "1.0.0", &role);
+    let told = diff(&scene, &[]).await.with(1);
+    assert!(told.out.contains("      Refused: is cluster-scoped, but spec.target.namespaces makes"), "{}", told.out);
 }

@@ -110,6 +110,10 @@ impl Looking<'_> {
         if let Some(trouble) = there.trouble(key) {
             return Ok(self.refused(key, trouble));
         }
+        if !self.wanted.spec.target.namespaces.is_empty() && key.namespace.is_none() {
+            let message = "is cluster-scoped, but spec.target.namespaces makes this runtime a tenant";
+            return Ok(Fate::of([ChangeKind::Refused { reason: "Refused".into(), message: message.into() }]));
+        }
         let as_in_git = || Fate::of(change(key, None, Some(&object.value())));
         match step.action {
             Action::Leave => return Ok(Fate::default()),
@@ -122,7 +126,8 @@ impl Looking<'_> {
         }
         let known = ledger.get(key).is_some_and(|entry| entry.uid.is_some());
         let (applier, sent) = (self.applier(component), self.with_policy(object));
-        let asked = self.reach.in_time(&format!("ask about {key}"), applier.foresee(&sent, live, known)).await?;
+        let ask = async || applier.foresee(&sent, live, known).await;
+        let asked = self.reach.patiently(&format!("ask about {key}"), ask, ApplyError::retry_after).await?;
         Ok(match asked {
             // An object that is not there yet is shown as Git has it, as between two revisions.
             Ok(Foreseen::Applied(_)) if live.is_none() => as_in_git(),

@@ -80,7 +80,8 @@ async fn one(
         Ok(_) | Err(KindsError::Missing { .. }) => return Ok(Ok(None)),
         Err(error) => return Err(reach.without_kinds(&error)),
     };
-    match reach.in_time(&doing, applier.get(key, &kind)).await? {
+    let read = async || applier.get(key, &kind).await;
+    match reach.patiently(&doing, read, ApplyError::retry_after).await? {
         Err(ApplyError::Refused { refusal, .. }) if refusal.server_down => {
             Err(reach.blind(refusal.reason.as_str(), &refusal.message))
         }
