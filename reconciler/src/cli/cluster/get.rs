@@ -127,7 +127,7 @@ impl<'a> Printer<'a> {
         let screen = if view.format == GetFormat::Table { width() } else { None };
         let mut table = Table::new(terminal.style).on_screen(screen);
         if goes_on {
-            table.fit(&typical(&header));
+            table.fit(&typical(&header, view.mixed));
         }
         Self { header, table, view, goes_on, terminal }
     }
@@ -185,9 +185,9 @@ impl<'a> Printer<'a> {
 }
 
 /// Room for what rows will say later, so that columns stay below each other.
-fn typical(header: &[&str]) -> Vec<table::Shown> {
+fn typical(header: &[&str], mixed: bool) -> Vec<table::Shown> {
     let text = |name: &&str| match *name {
-        "NAME" => "component/runtime.component".to_owned(),
+        "NAME" if mixed => "component/eu-1.hello".to_owned(),
         "STATE" => "Processing".to_owned(),
         "REASON" => "RuntimeNotReady".to_owned(),
         "REVISION" => "main@0123456789ab".to_owned(),
