@@ -31,6 +31,7 @@ pub mod args;
 pub mod boot_clock;
 pub mod gate;
 pub mod health;
+pub mod heap;
 pub mod lease;
 pub mod logs;
 pub mod metrics;

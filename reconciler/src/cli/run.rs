@@ -30,6 +30,7 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Starts the process; returns when it ends.
 pub(super) fn run(args: RunArgs) -> ExitCode {
+    reeve_process::heap::share();
     let process = args.process.clone();
     reeve_process::run(&process, "reeve", |process| work(args, process))
 }
