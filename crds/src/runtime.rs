@@ -181,7 +181,8 @@ pub struct RuntimeStatus {
     /// How the runtime is doing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<State>,
-    /// Details of the state: Ready, Reconciling, Stalled, Applied, Healthy, Drifted, Reachable, Capable, Held.
+    /// Details of the state: Ready, Applied, Healthy, Drifted, Reachable, Capable, Held; Reconciling and Stalled only while
+    /// they hold.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "condition::list")]
     pub conditions: Vec<Condition>,

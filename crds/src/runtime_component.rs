@@ -119,14 +119,6 @@ pub struct RuntimeComponentSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = LABEL), extend("x-kubernetes-validations" = [namespace_rule()]))]
     pub namespace: Option<String>,
-    /// Revision that this spec comes from, such as main@4f1c2aa90b3d.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = REVISION))]
-    pub revision: Option<String>,
-    /// SHA-256 of the rendered objects.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = DIGEST))]
-    pub digest: Option<String>,
     /// File and line that put the component into the runtime, such as runtimes/eu/prod-1.yaml:14.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = PATH))]
@@ -171,10 +163,13 @@ pub struct RuntimeComponentStatus {
     /// How the component is doing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<State>,
-    /// Details of the state: Ready, Reconciling, Stalled, Applied, Healthy, Drifted.
+    /// Details of the state: Ready, Applied, Healthy, Drifted; Reconciling and Stalled only while they hold.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "condition::list")]
     pub conditions: Vec<Condition>,
+    /// What Git wants.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub desired: Option<Rendered>,
     /// What was applied last, completely.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub applied: Option<Rendered>,

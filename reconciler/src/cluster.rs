@@ -14,13 +14,15 @@ use reeve_process::gate::{Acceptance, GatedClientError};
 mod apply;
 mod breaker;
 mod dry_run;
+mod error;
 mod kinds;
 mod remove;
 
 pub(crate) use apply::managed_fields;
-pub use apply::{Applied, Applier, ApplyError};
+pub use apply::{Applied, Applier};
 pub use breaker::Breaker;
 pub use dry_run::Foreseen;
+pub use error::ApplyError;
 pub use kinds::{Kind, Kinds, KindsError};
 pub use remove::Gone;
 

@@ -23,8 +23,11 @@ use crate::plan::{self, Rules, View};
 
 mod budget;
 mod contest;
+mod drift;
+mod foundations;
 mod jobs;
 mod record;
+mod removal;
 mod reporter;
 mod status;
 #[cfg(test)]

@@ -10,7 +10,7 @@ use reeve_crds::{Open, State};
 use reeve_renderer::object::ObjectKey;
 
 use super::Trouble;
-use super::work::Drifted;
+use super::drift::Drifted;
 use crate::clock::after;
 use crate::desired::{DesiredComponent, Revision};
 use crate::health::HealthState;
@@ -119,9 +119,7 @@ impl Record {
     pub(super) fn was_ready(&self, desired: &DesiredComponent) -> bool {
         let good = self.status.last_good.as_ref();
         self.status.state == Some(State::Ready)
-            && good.is_some_and(|good| {
-                good.digest == *desired.digest && good.version.as_deref() == Some(&*desired.version)
-            })
+            && good.is_some_and(|good| super::status::is_of(good, desired))
     }
 
     /// Whether others that depend on it may begin.

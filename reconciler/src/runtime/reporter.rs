@@ -24,6 +24,10 @@ use crate::event::{self, Happening};
 use crate::merge_patch::difference;
 use crate::refusal::Refusal;
 
+mod patch;
+
+pub(crate) use patch::{as_json, patch_status, unflipped};
+
 /// How long news that something is under way may wait for better news.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// How often a runtime tells how far it is.
@@ -367,66 +371,11 @@ impl Outlet {
     }
 }
 
-/// A status whose conditions keep their time where the cluster has them as they are: one that flipped and flipped back
-/// before it was written is no news.
-pub(crate) fn unflipped(before: &Value, mut after: Value) -> Value {
-    let before = before["conditions"].as_array().map_or(&[][..], Vec::as_slice);
-    for condition in after.get_mut("conditions").and_then(Value::as_array_mut).into_iter().flatten() {
-        let same = before.iter().find(|old| old["type"] == condition["type"] && old["status"] == condition["status"]);
-        if let Some(same) = same {
-            condition["lastTransitionTime"] = same["lastTransitionTime"].clone();
-        }
-    }
-    after
-}
-
-/// Writes what changed of a status, if anything did.
-pub(crate) async fn patch_status<K>(api: &Api<K>, name: &str, before: &Value, after: &Value) -> Result<(), Refusal>
-where
-    K: Clone + serde::de::DeserializeOwned + std::fmt::Debug,
-{
-    let Some(patch) = difference(before, after) else { return Ok(()) };
-    let patch = json!({ "status": patch });
-    let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-    match api.patch_status(name, &params, &Patch::Merge(&patch)).await {
-        Ok(_) => Ok(()),
-        // Whoever deleted it wants to know no more.
-        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
-        Err(error) => Err(Refusal::of(&error)),
-    }
-}
-
 /// The name of a component's object. A component's name has no dot, so no two share one.
 pub fn component_name(runtime: &str, component: &str) -> String {
     format!("{runtime}.{component}")
 }
 
-pub(crate) fn as_json(value: &impl Serialize) -> Value {
-    match serde_json::to_value(value) {
-        Ok(Value::Null) | Err(_) => json!({}),
-        Ok(value) => value,
-    }
-}
-
 fn as_text(value: &impl Serialize) -> Box<str> {
     serde_json::to_string(value).unwrap_or_default().into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn status(ready: &str, since: &str) -> Value {
-        json!({ "state": "Ready", "conditions": [{ "type": "Ready", "status": ready, "lastTransitionTime": since }] })
-    }
-
-    #[test]
-    fn a_condition_that_flipped_and_flipped_back_unseen_is_no_news() {
-        let before = status("True", "2026-01-01T00:00:00Z");
-        assert_eq!(unflipped(&before, status("True", "2026-01-02T00:00:00Z")), before);
-        let flipped = status("False", "2026-01-02T00:00:00Z");
-        assert_eq!(unflipped(&before, flipped.clone()), flipped);
-        assert_eq!(unflipped(&json!({}), flipped.clone()), flipped);
-        assert_eq!(unflipped(&before, json!({})), json!({}));
-    }
 }

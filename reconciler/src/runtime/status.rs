@@ -13,10 +13,14 @@ use reeve_crds::{Count, Duration, Open, State};
 
 use super::Trouble;
 use super::record::{Phase, Record, ailment};
-use super::work::Drifted;
+use super::drift::Drifted;
 use crate::clock::since;
 use crate::desired::{Desired, DesiredComponent, Revision};
 use crate::ledger::object_ref;
+
+mod whole;
+
+pub(super) use whole::{RuntimeFacts, runtime};
 
 /// Longest message that a status takes.
 const MESSAGE: usize = 1024;
@@ -26,7 +30,7 @@ const LISTED_COMPONENTS: usize = 256;
 const HISTORY: usize = 10;
 
 /// The spec of a component's object.
-pub(super) fn component_spec(runtime: &str, desired: &DesiredComponent, revision: &Revision) -> RuntimeComponentSpec {
+pub(super) fn component_spec(runtime: &str, desired: &DesiredComponent, suspend: Option<bool>) -> RuntimeComponentSpec {
     RuntimeComponentSpec {
         runtime: runtime.to_owned(),
         component: desired.name.to_string(),
@@ -35,13 +39,12 @@ pub(super) fn component_spec(runtime: &str, desired: &DesiredComponent, revision
         version: desired.version.to_string(),
         channel: desired.channel.as_deref().map(str::to_owned),
         namespace: Some(desired.namespace.to_string()),
-        revision: Some(revision.shown.to_string()),
-        digest: Some(desired.digest.to_string()),
         origin: Some(desired.origin.clone()),
         depends_on: desired.depends_on.iter().map(ToString::to_string).collect(),
         service_account_name: desired.service_account.as_deref().map(str::to_owned),
         timeout: desired.timeout.map(Into::into),
-        suspend: None,
+        // Belongs to people.
+        suspend,
     }
 }
 
@@ -60,7 +63,7 @@ pub(super) fn component(record: &Record, now: Timestamp) -> RuntimeComponentStat
     };
     set(kind::READY, state == State::Ready, reason, message.clone());
     let busy = matches!(state, State::Processing | State::Error | State::Deleting);
-    set(kind::RECONCILING, busy, if busy { reason::PROGRESSING } else { reason }, message.clone());
+    set(kind::RECONCILING, busy, reason::PROGRESSING, message.clone());
     set(kind::STALLED, state == State::Warning, reason, message.clone());
     set(kind::APPLIED, applied, if applied { reason::SUCCEEDED } else { reason }, applied_message(record, applied));
     set(
@@ -75,6 +78,12 @@ pub(super) fn component(record: &Record, now: Timestamp) -> RuntimeComponentStat
         if standing.is_empty() { "InSync" } else { "Drifted" },
         drift_message(&standing),
     );
+    drop_false(&mut status.conditions);
+    if let Some(desired) = &record.desired {
+        // A commit that changes nothing of a component is no reason to write to it.
+        let same = status.desired.take().filter(|before| is_of(before, desired));
+        status.desired = same.or_else(|| Some(rendered(desired, &record.revision, now)));
+    }
     status.health = Some(Count::new(record.condition.healthy, record.condition.total));
     status.unhealthy.clone_from(&record.condition.unhealthy);
     for object in &mut status.unhealthy {
@@ -179,7 +188,12 @@ fn failure(record: &Record, now: Timestamp) -> Option<Failure> {
     })
 }
 
-/// What is applied now, for `applied` and `lastGood`.
+/// Whether this speaks of these very objects, whatever the commit.
+pub(super) fn is_of(rendered: &Rendered, desired: &DesiredComponent) -> bool {
+    rendered.digest == *desired.digest && rendered.version.as_deref() == Some(&*desired.version)
+}
+
+/// What is wanted or applied now.
 pub(super) fn rendered(desired: &DesiredComponent, revision: &Revision, now: Timestamp) -> Rendered {
     Rendered {
         revision: revision.shown.to_string(),
@@ -216,137 +230,6 @@ pub(super) fn remember(history: &mut Vec<HistoryEntry>, entry: HistoryEntry) {
     history.truncate(HISTORY);
 }
 
-/// What the status of a runtime is made of besides its components.
-#[derive(Clone, Debug)]
-pub(super) struct RuntimeFacts<'a> {
-    pub(super) before: &'a RuntimeStatus,
-    pub(super) generation: Option<i64>,
-    pub(super) desired: Option<&'a Desired>,
-    /// Why nothing is done, if nothing is.
-    pub(super) suspended: Option<&'static str>,
-    pub(super) deleting: bool,
-    /// What keeps the whole runtime back.
-    pub(super) trouble: Option<&'a (Trouble, Timestamp)>,
-    pub(super) objects: usize,
-    pub(super) applier: Applier,
-    pub(super) handled: Option<String>,
-}
-
-/// The status of a runtime, from those of its components.
-pub(super) fn runtime(facts: &RuntimeFacts<'_>, records: &BTreeMap<Arc<str>, Record>, now: Timestamp) -> RuntimeStatus {
-    let mut status = facts.before.clone();
-    let all: Vec<(&Record, State)> = records.values().map(|record| (record, record.state(now))).collect();
-    let ready = all.iter().filter(|(_, state)| *state == State::Ready).count();
-    let state = runtime_state(facts, &all);
-    let worst = all.iter().filter(|(_, state)| *state != State::Ready).max_by_key(|(_, state)| weight(*state));
-    let (why, message) = why_whole(facts, worst.map(|(record, _)| *record), ready, now);
-    status.observed_generation = facts.generation;
-    status.state = Some(state);
-    let all_applied = facts.desired.is_some()
-        && records
-            .values()
-            .all(|record| matches!(record.phase, Phase::Settling { .. } | Phase::Finishing | Phase::Ready));
-    let all_ready = facts.desired.is_some() && ready == records.len();
-    let drifted: i32 = records.values().filter_map(|record| drift(record, None)).map(|drift| drift.objects).sum();
-    let mut set = |kind, holds: bool, reason: &str, message: &str| {
-        set_condition(&mut status.conditions, kind, holds, reason, message, facts.generation, now);
-    };
-    set(kind::READY, state == State::Ready, &why, &message);
-    let busy = matches!(state, State::Processing | State::Error | State::Deleting);
-    set(kind::RECONCILING, busy, if busy { reason::PROGRESSING } else { &why }, &message);
-    set(kind::STALLED, state == State::Warning, &why, &message);
-    set(kind::APPLIED, all_applied, if all_applied { reason::SUCCEEDED } else { &why }, &message);
-    set(kind::HEALTHY, all_ready, if all_ready { reason::SUCCEEDED } else { &why }, &message);
-    set(
-        kind::DRIFTED,
-        drifted > 0,
-        if drifted > 0 { "Drifted" } else { "InSync" },
-        &format!("{drifted} objects differ"),
-    );
-    if let Some(desired) = facts.desired {
-        status.desired = Some(reached(desired, status.desired.as_ref(), now));
-        if all_applied {
-            status.applied = Some(reached(desired, status.applied.as_ref(), now));
-        }
-        if all_ready {
-            status.last_good = Some(reached(desired, status.last_good.as_ref(), now));
-        }
-    }
-    status.components_ready = Some(Count::new(count(ready), count(records.len())));
-    status.components = summaries(&all, now);
-    status.objects = Some(count(facts.objects));
-    status.drift = (drifted > 0).then(|| Drift { objects: drifted, since: None, examples: Vec::new() });
-    status.failure = facts.trouble.map(|(trouble, at)| whole_failure(trouble, *at)).or_else(|| {
-        let failing = all.iter().filter(|(_, state)| matches!(state, State::Error | State::Warning));
-        failing.max_by_key(|(_, state)| weight(*state)).and_then(|(record, _)| failure(record, now))
-    });
-    status.applier = Some(facts.applier.clone());
-    status.last_handled_reconcile_at = facts.handled.clone().or(status.last_handled_reconcile_at);
-    status
-}
-
-/// Why a runtime is in the state that it is in.
-fn why_whole(facts: &RuntimeFacts<'_>, worst: Option<&Record>, ready: usize, now: Timestamp) -> (String, String) {
-    match (facts.suspended, facts.trouble, worst) {
-        (Some(why), _, _) => (reason::SUSPENDED.to_owned(), why.to_owned()),
-        (None, Some((trouble, _)), _) => (trouble.reason.to_owned(), trouble.message.clone()),
-        (None, None, Some(record)) => {
-            let (reason, message) = why(record, now);
-            (reason.to_owned(), format!("{}: {message}", record.name))
-        }
-        (None, None, None) if facts.desired.is_none() => {
-            (reason::PROGRESSING.to_owned(), "nothing was rendered for it yet".to_owned())
-        }
-        (None, None, None) => (reason::SUCCEEDED.to_owned(), format!("{ready} components are ready")),
-    }
-}
-
-/// What the runtime is at now. A commit that changes nothing of it is no reason to write to it.
-fn reached(desired: &Desired, before: Option<&Rendered>, now: Timestamp) -> Rendered {
-    before.filter(|before| before.digest == *desired.digest).cloned().unwrap_or_else(|| Rendered {
-        revision: desired.revision.shown.to_string(),
-        commit: Some(desired.revision.commit.to_string()),
-        digest: desired.digest.to_string(),
-        version: None,
-        since: Some(Time(now)),
-    })
-}
-
-fn whole_failure(trouble: &Trouble, at: Timestamp) -> Failure {
-    Failure {
-        reason: trouble.reason.to_owned(),
-        message: cut(&trouble.message, MESSAGE),
-        since: Some(Time(at)),
-        ..Failure::default()
-    }
-}
-
-fn runtime_state(facts: &RuntimeFacts<'_>, states: &[(&Record, State)]) -> State {
-    if facts.deleting {
-        return State::Deleting;
-    }
-    if facts.suspended.is_some() {
-        return State::Suspended;
-    }
-    if let Some((trouble, _)) = facts.trouble {
-        return trouble.state();
-    }
-    if facts.desired.is_none() {
-        return State::Processing;
-    }
-    // A component that someone suspended keeps no runtime from being ready.
-    let worst = states
-        .iter()
-        .map(|(_, state)| *state)
-        .filter(|state| *state != State::Suspended)
-        .max_by_key(|state| weight(*state));
-    match worst {
-        None | Some(State::Ready) => State::Ready,
-        Some(State::Deleting) => State::Processing,
-        Some(state) => state,
-    }
-}
-
 /// The worse, the heavier.
 pub(crate) fn weight(state: State) -> u8 {
     match state {
@@ -358,25 +241,6 @@ pub(crate) fn weight(state: State) -> u8 {
         State::Warning => 5,
         State::Error => 6,
     }
-}
-
-fn summaries(states: &[(&Record, State)], now: Timestamp) -> Vec<ComponentSummary> {
-    let mut summaries: Vec<(u8, ComponentSummary)> = states
-        .iter()
-        .map(|(record, state)| {
-            let message = (*state != State::Ready).then(|| cut(&why(record, now).1, SHORT));
-            let version = record.status.applied.as_ref().and_then(|applied| applied.version.clone());
-            (weight(*state), ComponentSummary { name: record.name.to_string(), version, state: *state, message })
-        })
-        .collect();
-    // If there are more than the list takes, those that are not well are the ones to see.
-    if summaries.len() > LISTED_COMPONENTS {
-        summaries.sort_by(|a, b| (b.0, &a.1.name).cmp(&(a.0, &b.1.name)));
-        summaries.truncate(LISTED_COMPONENTS);
-    }
-    let mut summaries: Vec<ComponentSummary> = summaries.into_iter().map(|(_, summary)| summary).collect();
-    summaries.sort_by(|a, b| a.name.cmp(&b.name));
-    summaries
 }
 
 /// Sets a condition; its time moves only when it flips.
@@ -404,6 +268,12 @@ pub(crate) fn set_condition(
         Some(at) => conditions[at] = condition,
         None => conditions.push(condition),
     }
+}
+
+/// Takes out what by convention is only there while it holds.
+fn drop_false(conditions: &mut Vec<StatusCondition>) {
+    let while_it_holds = [kind::RECONCILING, kind::STALLED];
+    conditions.retain(|condition| condition.status == "True" || !while_it_holds.contains(&&*condition.type_));
 }
 
 /// A text short enough for its field.

@@ -24,10 +24,7 @@ use crate::payload::{self, Apply};
 use crate::plan::{Action, Removal, Step};
 
 /// Steps of one component that may wait for a slot at once.
-const STEPS_IN_FLIGHT: usize = 64;
-
-/// How often discovery is asked for a kind that it will show soon.
-const DISCOVERY: Duration = Duration::from_millis(100);
+pub(super) const STEPS_IN_FLIGHT: usize = 64;
 
 /// A component that has to be worked on.
 #[derive(Clone, Debug)]
@@ -64,16 +61,6 @@ pub(super) struct Report {
     pub(super) jobs: Vec<JobRun>,
     /// When a contested object may be put right.
     pub(super) again_at: Option<Timestamp>,
-}
-
-/// An object that someone changed.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Drifted {
-    pub(super) key: ObjectKey,
-    /// The fields that we own now, by which a report of the same drift is known again.
-    pub(super) owned: Option<Box<str>>,
-    pub(super) repaired: bool,
-    pub(super) shown: DriftedObject,
 }
 
 impl Work {
@@ -264,7 +251,7 @@ impl Work {
         Ok(Done { changes: i32::from(done.changed), ..Done::default() })
     }
 
-    fn record(&self, object: &DesiredObject, live: &Live) {
+    pub(super) fn record(&self, object: &DesiredObject, live: &Live) {
         let entry = Entry {
             uid: Some(live.uid.clone()),
             state: EntryState::Applied,
@@ -274,116 +261,14 @@ impl Work {
         self.ctx.keeper.note([Change::Put(object.key.clone(), entry)]);
     }
 
-    /// Finds out who changed what, tells, and puts it right if that is wanted.
-    async fn repair(&self, applier: &Applier, object: &DesiredObject) -> Result<Done, Trouble> {
-        let kind = applier.kind(object).await?;
-        let Some(live) = applier.get(&object.key, &kind).await? else { return self.write(applier, object).await };
-        let wanted = payload::without(&object.value(), Some(&live), &object.ignored);
-        let managed = crate::cluster::managed_fields(&live);
-        let fields = fields::drifted(&wanted, &managed);
-        let Some(seen) = self.ctx.hub.get(&object.key) else { return self.write(applier, object).await };
-        if fields.is_empty() {
-            // Ours as it was: the books were behind, or a field that others may change changed hands.
-            self.record(object, &seen);
-            return Ok(Done::default());
-        }
-        let now = self.ctx.now();
-        let wants_repair = self.ctx.drift_mode(object) == reeve_crds::runtime::policy::DriftMode::Repair;
-        let turn = self.ctx.contests.turn(&object.key, now);
-        let repairs = match turn {
-            Turn::Now(repairs) | Turn::Later(_, repairs) => repairs,
-        };
-        let mut drifted = Drifted {
-            key: object.key.clone(),
-            owned: seen.owned.clone(),
-            repaired: false,
-            shown: shown(&object.key, &fields, repairs),
-        };
-        match turn {
-            Turn::Now(_) if wants_repair => {
-                let mut done = self.write(applier, object).await?;
-                drifted.repaired = true;
-                drifted.shown.contested = self.ctx.contests.repaired(&object.key, now).then_some(true);
-                drifted.shown.repairs = i32::try_from(repairs + 1).ok();
-                done.drifted = Some(drifted);
-                Ok(done)
-            }
-            Turn::Now(_) => Ok(Done { drifted: Some(drifted), ..Done::default() }),
-            Turn::Later(at, _) => {
-                drifted.shown.contested = Some(true);
-                Ok(Done { drifted: Some(drifted), again_at: Some(at), ..Done::default() })
-            }
-        }
-    }
-
-    /// Resolves when the CRDs and Namespaces of this component can be used.
-    async fn established(&self) -> Result<(), Trouble> {
-        let keys = self.desired.objects.iter().filter(|object| object.stage == Stage::Foundations);
-        let keys: Vec<&ObjectKey> = keys.map(|object| &object.key).collect();
-        let dirty = self.ctx.hub.subscribe(self.ctx.runtime.clone());
-        let ready = async {
-            while let Some(trouble) = keys.iter().find_map(|key| self.unestablished(key)) {
-                if !trouble.transient {
-                    return Err(trouble);
-                }
-                dirty.changed().await;
-            }
-            self.discovered(&keys).await
-        };
-        tokio::select! {
-            result = ready => result,
-            () = self.ctx.clock.sleep(self.patience) => {
-                let what = keys.iter().find_map(|key| self.unestablished(key));
-                Err(what.unwrap_or_else(|| Trouble::passing("TimedOut", "foundations are not established in time")))
-            }
-        }
-    }
-
-    /// Resolves when discovery shows the kinds of this component's CRDs, which it does a moment after they are established.
-    async fn discovered(&self, keys: &[&ObjectKey]) -> Result<(), Trouble> {
-        for crd in keys
-            .iter()
-            .filter(|key| &*key.kind == "CustomResourceDefinition")
-            .filter_map(|key| self.desired.object(key))
-        {
-            let crd = crd.value();
-            let text =
-                |path: &str| crd.pointer(path).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
-            let versions = crd.pointer("/spec/versions").and_then(serde_json::Value::as_array).into_iter().flatten();
-            let served =
-                versions.filter(|version| version.get("served").and_then(serde_json::Value::as_bool) == Some(true));
-            for version in served.filter_map(|version| version.get("name")?.as_str()) {
-                let api_version = format!("{}/{version}", text("/spec/group"));
-                while let Err(KindsError::Missing { .. }) =
-                    self.ctx.cluster.kinds().find(&api_version, &text("/spec/names/kind")).await
-                {
-                    self.ctx.clock.sleep(DISCOVERY).await;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn unestablished(&self, key: &ObjectKey) -> Option<Trouble> {
-        let live = self.ctx.hub.get(key)?;
-        let health = live.health?;
-        let message = format!("{key}: {}", health.message);
-        match health.state {
-            HealthState::Current => None,
-            HealthState::Failed => Some(Trouble::lasting("Unhealthy", message).about(key)),
-            HealthState::InProgress | HealthState::Terminating => {
-                Some(Trouble::passing("TimedOut", message).about(key))
-            }
-        }
-    }
 }
 
 /// What one step did.
 #[derive(Debug, Default)]
 pub(super) struct Done {
-    changes: i32,
-    drifted: Option<Drifted>,
-    again_at: Option<Timestamp>,
+    pub(super) changes: i32,
+    pub(super) drifted: Option<Drifted>,
+    pub(super) again_at: Option<Timestamp>,
 }
 
 impl Report {
@@ -397,95 +282,13 @@ impl Report {
     }
 }
 
-/// Takes objects away, those that were applied last first, and waits until each stage is gone.
-pub(super) async fn remove(
-    ctx: &Context,
-    applier: &Applier,
-    target: ComponentTarget,
-    removals: Vec<(ObjectKey, Stage, Removal)>,
-    patience: Duration,
-) -> Result<i32, Trouble> {
-    let mut changes = 0;
-    for stage in Stage::ALL.into_iter().rev() {
-        let of_stage: Vec<_> = removals.iter().filter(|(_, at, _)| *at == stage).collect();
-        let deleting = of_stage.iter().filter(|(_, _, removal)| matches!(removal, Removal::Delete));
-        ctx.keeper.note(
-            deleting
-                .filter_map(|(key, _, _)| {
-                    let entry = ctx.keeper.read(|ledger| ledger.get(key).cloned())?;
-                    Some(Change::Put(key.clone(), Entry { state: EntryState::Deleting, ..entry }))
-                })
-                .collect::<Vec<_>>(),
-        );
-        let work =
-            of_stage.into_iter().map(|(key, _, removal)| remove_one(ctx, applier, target, key, *removal, patience));
-        let work: Vec<_> = work.collect();
-        let mut results = stream::iter(work).buffer_unordered(STEPS_IN_FLIGHT);
-        let mut troubles = Vec::new();
-        while let Some(result) = results.next().await {
-            match result {
-                Ok(deleted) => changes += i32::from(deleted),
-                Err(trouble) => troubles.push(trouble),
-            }
-        }
-        worst(troubles)?;
-    }
-    Ok(changes)
-}
-
-/// True if something was deleted. The entry goes when the object has.
-async fn remove_one(
-    ctx: &Context,
-    applier: &Applier,
-    target: ComponentTarget,
-    key: &ObjectKey,
-    removal: Removal,
-    patience: Duration,
-) -> Result<bool, Trouble> {
-    let Some(entry) = ctx.keeper.read(|ledger| ledger.get(key).cloned()) else { return Ok(false) };
-    let forget = || ctx.keeper.note([Change::Drop(key.clone())]);
-    if matches!(removal, Removal::Release | Removal::Forget) {
-        forget();
-        return Ok(false);
-    }
-    let kind = match ctx.cluster.kinds().find(&api_version(key, &entry), &key.kind).await {
-        Ok(kind) => kind,
-        Err(KindsError::Missing { .. }) => {
-            // Its kind went, and all objects of it.
-            forget();
-            return Ok(false);
-        }
-        Err(cause) => return Err(ApplyError::Kind { object: key.clone(), cause }.into()),
-    };
-    let scope = ctx.scope(&applier.account, target, key);
-    ctx.hub.watch(&scope, &kind).await?;
-    if removal == Removal::Settle && ctx.hub.get(key).is_none_or(|live| live.runtime.as_deref() != Some(&*ctx.runtime))
-    {
-        forget();
-        return Ok(false);
-    }
-    let uid = ctx.hub.get(key).map(|live| live.uid).or(entry.uid);
-    ctx.cluster.breaker().pass(&ctx.clock).await;
-    let gone = {
-        let _slot = ctx.metrics.waiting(ctx.budget.slot()).await.ok_or_else(stopped)?;
-        let deleted = applier.delete(key, &kind, uid.as_deref()).await;
-        ctx.metrics.written("delete", deleted.as_ref().map_or_else(ApplyError::reason, |_| "Succeeded"));
-        deleted?
-    };
-    if gone == Gone::Deleting {
-        applier.until_gone(key, &kind, patience).await?;
-    }
-    forget();
-    Ok(true)
-}
-
 /// The process is about to end: nothing more begins.
-fn stopped() -> Trouble {
+pub(super) fn stopped() -> Trouble {
     Trouble::passing("Stopped", "the work is stopped")
 }
 
 /// The failure that is told: one that a person must see to comes before one that may pass.
-fn worst(mut troubles: Vec<Trouble>) -> Result<(), Trouble> {
+pub(super) fn worst(mut troubles: Vec<Trouble>) -> Result<(), Trouble> {
     troubles.sort_by(|a, b| (a.transient, &a.object).cmp(&(b.transient, &b.object)));
     let count = troubles.len();
     match troubles.into_iter().next() {
@@ -499,67 +302,6 @@ fn worst(mut troubles: Vec<Trouble>) -> Result<(), Trouble> {
     }
 }
 
-fn shown(key: &ObjectKey, fields: &[fields::DriftedField], repairs: u32) -> DriftedObject {
-    let culprit = fields.iter().find(|field| field.manager.is_some()).or(fields.first());
-    DriftedObject {
-        object: object_ref(key),
-        fields: fields.iter().take(10).map(|field| field.path.to_string()).collect(),
-        manager: culprit.and_then(|field| field.manager.clone()),
-        changed_at: culprit.and_then(|field| field.time).map(Time),
-        repairs: i32::try_from(repairs).ok().filter(|repairs| *repairs > 0),
-        contested: None,
-    }
-}
-
 fn list(words: &[String]) -> String {
     if words.is_empty() { "none".to_owned() } else { words.join(", ") }
-}
-
-/// Takes a whole component away.
-pub(super) async fn dissolve(
-    ctx: &Context,
-    component: &str,
-    named: Option<&str>,
-    report: &mut Report,
-) -> Result<(), Trouble> {
-    for target in [ComponentTarget::Runtime, ComponentTarget::ControlPlane] {
-        let entries = ctx.keeper.entries_of(component);
-        let entries: Vec<_> = entries.into_iter().filter(|(_, entry)| entry.target == target).collect();
-        if entries.is_empty() {
-            continue;
-        }
-        let account = ctx.account_of(target, named.map(Arc::from).as_ref());
-        watch_entries(ctx, &account, &entries).await?;
-        let plan = crate::plan::removal(entries, ctx, &ctx.rules(), &|key| ctx.wanted.has(key));
-        let applier = ctx.applier(account);
-        report.changes += remove(ctx, &applier, target, plan.removals, ctx.spec.timeout.into()).await?;
-    }
-    // That nothing is left is written down before anyone is told.
-    ctx.keeper.flush().await?;
-    Ok(())
-}
-
-/// Watches the kinds of these entries, so that what is there is known. A kind that is not served has no objects.
-async fn watch_entries(ctx: &Context, account: &Account, entries: &[(ObjectKey, Entry)]) -> Result<(), Trouble> {
-    let mut watched = BTreeSet::new();
-    for (key, entry) in entries {
-        let scope = ctx.scope(account, entry.target, key);
-        if !watched.insert((key.group.clone(), key.kind.clone(), entry.version.clone(), scope.namespace.clone())) {
-            continue;
-        }
-        match ctx.cluster.kinds().find(&api_version(key, entry), &key.kind).await {
-            Ok(kind) => ctx.hub.watch(&scope, &kind).await?,
-            Err(KindsError::Missing { .. }) => {}
-            Err(cause) => return Err(ApplyError::Kind { object: key.clone(), cause }.into()),
-        }
-    }
-    Ok(())
-}
-
-/// Group and version of an entry's object.
-fn api_version(key: &ObjectKey, entry: &Entry) -> String {
-    match &*key.group {
-        "" => entry.version.to_string(),
-        group => format!("{group}/{}", entry.version),
-    }
 }

@@ -8,7 +8,7 @@ use kube::api::ListParams;
 use kube::{Api, Client};
 use reeve_crds::runtime::{Applier, RuntimeStatus};
 use reeve_crds::runtime_component::{RuntimeComponent, RuntimeComponentSpec, RuntimeComponentStatus};
-use reeve_crds::{Open, Runtime, State, annotation};
+use reeve_crds::{Open, Runtime, State};
 use reeve_renderer::object::ObjectKey;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::{AbortHandle, JoinSet};
@@ -21,7 +21,6 @@ use super::work::Report;
 use super::{Budget, Context, ControlPlaneRules, Trouble, Wanted};
 use crate::clock::{Clock, after};
 use crate::cluster::Cluster;
-use crate::desired::Desired;
 use crate::ledger::{Keeper, Ledger, Pages};
 use crate::live::{Dirty, Hub};
 use crate::metrics::Metrics;
@@ -30,10 +29,14 @@ use crate::refusal::Refusal;
 
 mod advance;
 mod ending;
+mod handle;
+mod hearing;
+mod outcome;
 mod report;
 mod rollup;
 
 pub use ending::FINALIZER;
+pub use handle::{Assignment, Handle, Message, Wish};
 pub use rollup::{Rollup, RollupInner, Standing};
 
 /// What every worker of a cluster gets to work with.
@@ -57,87 +60,6 @@ pub struct Setup {
     pub metrics: Metrics,
     /// Ends the work.
     pub stop: CancellationToken,
-}
-
-/// What a worker is told. The latest counts.
-#[derive(Clone, Debug, Default)]
-pub struct Message {
-    /// The Runtime as the cluster has it.
-    pub object: Option<Arc<Runtime>>,
-    /// What Git wants; nothing is done as long as nobody knows.
-    pub desired: Option<Assignment>,
-    /// The components as people changed them.
-    pub components: BTreeMap<Arc<str>, Wish>,
-    /// The uids of components' objects that went.
-    pub lost: BTreeMap<Arc<str>, String>,
-    /// Whether the source is suspended, and with it everything that comes from it.
-    pub source_suspended: bool,
-}
-
-/// What Git wants of a runtime.
-pub type Assignment = Arc<Desired>;
-
-/// What people ask of a component.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wish {
-    /// To leave it alone.
-    pub suspend: bool,
-    /// To look at it now.
-    pub request: Option<String>,
-}
-
-impl Wish {
-    /// What an object says.
-    pub fn of(object: &RuntimeComponent) -> Self {
-        let annotations = object.metadata.annotations.as_ref();
-        Self {
-            suspend: object.spec.suspend == Some(true),
-            request: annotations.and_then(|all| all.get(annotation::RECONCILE)).cloned(),
-        }
-    }
-}
-
-/// The way to a worker.
-#[derive(Clone, Debug)]
-pub struct Handle(Arc<watch::Sender<Message>>);
-
-impl Handle {
-    /// A handle, and what a worker listens to.
-    pub fn new() -> Self {
-        Self(Arc::new(watch::Sender::new(Message::default())))
-    }
-
-    /// Tells the worker something.
-    pub fn tell(&self, change: impl FnOnce(&mut Message)) {
-        self.0.send_modify(change);
-    }
-
-    /// Tells the worker something, if that is news.
-    pub fn tell_if(&self, change: impl FnOnce(&mut Message) -> bool) {
-        self.0.send_if_modified(change);
-    }
-
-    /// Works until the runtime is gone, the inventory belongs to someone else, or the work is stopped.
-    pub async fn work(&self, setup: Setup, rollup: Rollup) -> Result<End, Trouble> {
-        let mut messages = self.0.subscribe();
-        messages.mark_changed();
-        let object = loop {
-            if let Some(object) = messages.borrow_and_update().object.clone() {
-                break object;
-            }
-            if messages.changed().await.is_err() {
-                return Ok(End::Stopped);
-            }
-        };
-        messages.mark_changed();
-        Worker::load(setup, rollup, &object).await?.run(messages).await
-    }
-}
-
-impl Default for Handle {
-    fn default() -> Self {
-        Self::new()
-    }
 }
 
 /// How a worker ended.
@@ -311,91 +233,6 @@ impl Worker {
             // A status that is being written is written to its end.
             () = &mut reporting => Ok(End::Stopped),
             () = self.stop() => Ok(End::Stopped),
-        }
-    }
-
-    /// Takes in what people and Git say.
-    fn hear(&mut self, message: Message) {
-        if let Some(object) = message.object {
-            self.take_object(&object);
-        }
-        let suspended = message.source_suspended || self.object.spec.suspend == Some(true);
-        let was_suspended = std::mem::replace(&mut self.suspended, suspended);
-        self.source_suspended = message.source_suspended;
-        for (name, uid) in message.lost {
-            if self.outlet.lost(&name, &uid) && self.records.contains_key(&name) {
-                self.specs.remove(&name);
-                self.touched.insert(name);
-            }
-        }
-        for (name, wish) in message.components {
-            self.take_wish(&name, wish);
-        }
-        if self.object.metadata.deletion_timestamp.is_some() {
-            // What Git wants of a runtime that goes is nothing, whatever its file says.
-            self.dissolve();
-        } else if let Some(desired) = message.desired
-            && self.assigned.as_ref().is_none_or(|before| !Arc::ptr_eq(before, &desired))
-        {
-            self.assign(desired);
-        }
-        if suspended != was_suspended {
-            let names: Vec<Arc<str>> = self.records.keys().cloned().collect();
-            for name in &names {
-                self.begin(name);
-            }
-        }
-        self.answer();
-    }
-
-    /// Looks at everything again if someone asks for it.
-    fn answer(&mut self) {
-        let request = self.object.metadata.annotations.as_ref().and_then(|all| all.get(annotation::RECONCILE)).cloned();
-        let done = self.handled.as_ref().or(self.status.last_handled_reconcile_at.as_ref());
-        if request.is_some() && request.as_ref() != done && self.desired.is_some() {
-            self.handled = request;
-            self.retry_all();
-        }
-    }
-
-    fn retry_all(&mut self) {
-        let names: Vec<Arc<str>> = self.records.keys().cloned().collect();
-        for name in &names {
-            self.retry(name);
-        }
-    }
-
-    fn take_object(&mut self, object: &Arc<Runtime>) {
-        let mut before = self.object.spec.clone();
-        before.suspend = object.spec.suspend;
-        let policy_changed = before != object.spec;
-        if self.object.spec != object.spec {
-            let mut ctx = (*self.ctx).clone();
-            ctx.spec = Arc::new(object.spec.clone());
-            if object.spec.concurrency != self.object.spec.concurrency {
-                ctx.budget = ctx.budget.with(slots(&ctx.spec));
-            }
-            self.ctx = Arc::new(ctx);
-        }
-        self.object = object.clone();
-        if policy_changed && self.desired.is_some() {
-            // What stood by the old policy, drift say, may have to be put right by the new one.
-            self.retry_all();
-        }
-    }
-
-    fn take_wish(&mut self, name: &Arc<str>, wish: Wish) {
-        let Some(record) = self.records.get_mut(name) else { return };
-        let asked = wish.request.is_some()
-            && wish.request != record.status.last_handled_reconcile_at
-            && wish.request != record.request;
-        if asked {
-            record.request = wish.request;
-        }
-        let turned = record.suspended != wish.suspend;
-        record.suspended = wish.suspend;
-        if turned || asked {
-            self.retry(name);
         }
     }
 

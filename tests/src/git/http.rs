@@ -169,6 +169,8 @@ async fn run(listener: TcpListener, tls: Option<Tls>, site: Arc<Site>) {
     loop {
         tokio::select! {
             Ok((stream, _)) = listener.accept() => {
+                // An answer in small pieces must not wait for the client to acknowledge each.
+                let _ = stream.set_nodelay(true);
                 let (site, tls) = (site.clone(), tls.clone());
                 let service = service_fn(move |request| {
                     let site = site.clone();

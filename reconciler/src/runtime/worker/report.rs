@@ -13,7 +13,7 @@ use crate::runtime::Trouble;
 use crate::runtime::record::Record;
 use crate::runtime::reporter::Haste;
 use crate::runtime::status::{self, RuntimeFacts};
-use crate::runtime::work::Drifted;
+use crate::runtime::drift::Drifted;
 
 /// Failures in a row after which people are told.
 const REPEATED: u32 = 3;
@@ -40,7 +40,8 @@ impl Worker {
             let before = self.specs.get(&name);
             let spec = match &record.desired {
                 Some(desired) => {
-                    keep_revision(status::component_spec(&self.ctx.runtime, desired, &record.revision), before)
+                    let suspend = before.and_then(|before| before.suspend);
+                    status::component_spec(&self.ctx.runtime, desired, suspend)
                 }
                 // On its way out it is what it was.
                 None => match before {
@@ -192,19 +193,4 @@ impl Worker {
         self.outlet.event(Some(name), true, "Drifted", &sentence);
         self.news(News::Drifted { message: sentence });
     }
-}
-
-/// A commit that changes nothing of a component is no reason to write to it.
-fn keep_revision(
-    mut spec: reeve_crds::RuntimeComponentSpec,
-    before: Option<&reeve_crds::RuntimeComponentSpec>,
-) -> reeve_crds::RuntimeComponentSpec {
-    if let Some(before) = before {
-        spec.suspend = before.suspend;
-        let old = before.revision.clone();
-        if (reeve_crds::RuntimeComponentSpec { revision: old.clone(), ..spec.clone() }) == *before {
-            spec.revision = old;
-        }
-    }
-    spec
 }

@@ -79,7 +79,7 @@ impl Estate {
     pub(crate) async fn component(&self, runtime: &str, component: &str, status: Value) -> RuntimeComponent {
         let spec = json!({
             "runtime": runtime, "component": component, "chart": "web", "version": "1.2.0", "channel": "regular",
-            "revision": "main@4f1c2aa90b3d", "origin": format!("runtimes/{runtime}.yaml:14"),
+            "origin": format!("runtimes/{runtime}.yaml:14"),
         });
         let name = format!("{runtime}-{component}");
         self.make(json!({ "metadata": { "name": name }, "spec": spec, "status": status })).await

@@ -48,7 +48,8 @@ impl Owned {
 
     fn revision(&self) -> Option<&str> {
         let component = self.object.as_ref()?;
-        component.revision().or(component.spec.revision.as_deref())
+        let wanted = || Some(&*component.status.as_ref()?.desired.as_ref()?.revision);
+        component.revision().or_else(wanted)
     }
 
     /// What is known of the commit, if the source is still at it.

@@ -1,0 +1,139 @@
+//! Why an object could not be applied.
+
+use std::time::Duration;
+
+use reeve_process::gate::GatedClientError;
+use reeve_renderer::object::ObjectKey;
+
+use super::{Account, KindsError};
+use crate::fields::Conflicts;
+use crate::refusal::Refusal;
+
+/// An object could not be applied.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// No client can be made for its account.
+    #[error("cannot act as {account}")]
+    Client {
+        /// As whom.
+        account: Account,
+        /// Why.
+        #[source]
+        cause: GatedClientError,
+    },
+    /// Its kind cannot be used.
+    #[error("cannot apply {object}")]
+    Kind {
+        /// The object.
+        object: ObjectKey,
+        /// Why.
+        #[source]
+        cause: KindsError,
+    },
+    /// Its kind lives in no namespace, or its key says so and it does.
+    #[error(
+        "{object}: the kind lives in {wanted}; write metadata.namespace accordingly, or put the CRD into the fleet"
+    )]
+    WrongScope {
+        /// The object.
+        object: ObjectKey,
+        /// Where its kind lives.
+        wanted: &'static str,
+    },
+    /// The API server refused, or could not be asked.
+    #[error("{object}: {}", refusal.message)]
+    Refused {
+        /// The object.
+        object: ObjectKey,
+        /// What it said.
+        refusal: Refusal,
+    },
+    /// Another applier has fields that we want.
+    #[error(
+        "{object}: {conflict}; set spec.adoption: Always on the runtime to take them over, or remove them from one of the two"
+    )]
+    Conflict {
+        /// The object.
+        object: ObjectKey,
+        /// Who has what.
+        conflict: Conflicts,
+    },
+    /// It is there and the policy forbids to take it over.
+    #[error(
+        "{object} exists already and was not made by Reeve; set spec.adoption: Unowned on the runtime to take it over, or delete it"
+    )]
+    Exists {
+        /// The object.
+        object: ObjectKey,
+    },
+    /// A field cannot change, and the policy forbids to make the object anew.
+    #[error("{object}: {message}; {advice}")]
+    Immutable {
+        /// The object.
+        object: ObjectKey,
+        /// What the server said.
+        message: String,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// It did not go away in time.
+    #[error("{object} is still there, held by {holders}")]
+    Stuck {
+        /// The object.
+        object: ObjectKey,
+        /// What holds it.
+        holders: String,
+    },
+}
+
+impl ApplyError {
+    /// The object that it is about.
+    pub fn object(&self) -> Option<&ObjectKey> {
+        match self {
+            Self::Client { .. } => None,
+            Self::Kind { object, .. }
+            | Self::WrongScope { object, .. }
+            | Self::Refused { object, .. }
+            | Self::Conflict { object, .. }
+            | Self::Exists { object }
+            | Self::Immutable { object, .. }
+            | Self::Stuck { object, .. } => Some(object),
+        }
+    }
+
+    /// Why, in one word.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Client { .. } => "Unreachable",
+            Self::Kind { cause: KindsError::Missing { .. }, .. } => "MissingKind",
+            Self::Kind { cause: KindsError::Ask { cause, .. }, .. } => Refusal::of(cause).reason.as_str(),
+            Self::WrongScope { .. } => "Invalid",
+            Self::Refused { refusal, .. } => refusal.reason.as_str(),
+            Self::Conflict { .. } | Self::Exists { .. } => "Conflict",
+            Self::Immutable { .. } => "Immutable",
+            Self::Stuck { .. } => "TimedOut",
+        }
+    }
+
+    /// Whether it may go away by itself.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Client { .. } | Self::Stuck { .. } => true,
+            Self::Kind { cause: KindsError::Ask { cause, .. }, .. } => Refusal::of(cause).transient,
+            Self::Refused { refusal, .. } => refusal.transient,
+            Self::Kind { cause: KindsError::Missing { .. }, .. }
+            | Self::WrongScope { .. }
+            | Self::Conflict { .. }
+            | Self::Exists { .. }
+            | Self::Immutable { .. } => false,
+        }
+    }
+
+    /// How long the server asks to wait.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Refused { refusal, .. } => refusal.retry_after,
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Takes away what left Git.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::{StreamExt as _, stream};
+use reeve_crds::inventory::EntryState;
+use reeve_crds::runtime_component::ComponentTarget;
+use reeve_renderer::object::ObjectKey;
+
+use super::work::{Report, STEPS_IN_FLIGHT, stopped, worst};
+use super::{Context, Trouble};
+use crate::cluster::{Account, Applier, ApplyError, Gone, KindsError};
+use crate::desired::Stage;
+use crate::ledger::{Change, Entry};
+use crate::plan::Removal;
+
+/// Takes objects away, those that were applied last first, and waits until each stage is gone.
+pub(super) async fn remove(
+    ctx: &Context,
+    applier: &Applier,
+    target: ComponentTarget,
+    removals: Vec<(ObjectKey, Stage, Removal)>,
+    patience: Duration,
+) -> Result<i32, Trouble> {
+    let mut changes = 0;
+    for stage in Stage::ALL.into_iter().rev() {
+        let of_stage: Vec<_> = removals.iter().filter(|(_, at, _)| *at == stage).collect();
+        let deleting = of_stage.iter().filter(|(_, _, removal)| matches!(removal, Removal::Delete));
+        ctx.keeper.note(
+            deleting
+                .filter_map(|(key, _, _)| {
+                    let entry = ctx.keeper.read(|ledger| ledger.get(key).cloned())?;
+                    Some(Change::Put(key.clone(), Entry { state: EntryState::Deleting, ..entry }))
+                })
+                .collect::<Vec<_>>(),
+        );
+        let work =
+            of_stage.into_iter().map(|(key, _, removal)| remove_one(ctx, applier, target, key, *removal, patience));
+        let work: Vec<_> = work.collect();
+        let mut results = stream::iter(work).buffer_unordered(STEPS_IN_FLIGHT);
+        let mut troubles = Vec::new();
+        while let Some(result) = results.next().await {
+            match result {
+                Ok(deleted) => changes += i32::from(deleted),
+                Err(trouble) => troubles.push(trouble),
+            }
+        }
+        worst(troubles)?;
+    }
+    Ok(changes)
+}
+
+/// True if something was deleted. The entry goes when the object has.
+async fn remove_one(
+    ctx: &Context,
+    applier: &Applier,
+    target: ComponentTarget,
+    key: &ObjectKey,
+    removal: Removal,
+    patience: Duration,
+) -> Result<bool, Trouble> {
+    let Some(entry) = ctx.keeper.read(|ledger| ledger.get(key).cloned()) else { return Ok(false) };
+    let forget = || ctx.keeper.note([Change::Drop(key.clone())]);
+    if matches!(removal, Removal::Release | Removal::Forget) {
+        forget();
+        return Ok(false);
+    }
+    let kind = match ctx.cluster.kinds().find(&api_version(key, &entry), &key.kind).await {
+        Ok(kind) => kind,
+        Err(KindsError::Missing { .. }) => {
+            // Its kind went, and all objects of it.
+            forget();
+            return Ok(false);
+        }
+        Err(cause) => return Err(ApplyError::Kind { object: key.clone(), cause }.into()),
+    };
+    let scope = ctx.scope(&applier.account, target, key);
+    ctx.hub.watch(&scope, &kind).await?;
+    if removal == Removal::Settle && ctx.hub.get(key).is_none_or(|live| live.runtime.as_deref() != Some(&*ctx.runtime))
+    {
+        forget();
+        return Ok(false);
+    }
+    let uid = ctx.hub.get(key).map(|live| live.uid).or(entry.uid);
+    ctx.cluster.breaker().pass(&ctx.clock).await;
+    let gone = {
+        let _slot = ctx.metrics.waiting(ctx.budget.slot()).await.ok_or_else(stopped)?;
+        let deleted = applier.delete(key, &kind, uid.as_deref()).await;
+        ctx.metrics.written("delete", deleted.as_ref().map_or_else(ApplyError::reason, |_| "Succeeded"));
+        deleted?
+    };
+    if gone == Gone::Deleting {
+        applier.until_gone(key, &kind, patience).await?;
+    }
+    forget();
+    Ok(true)
+}
+
+/// Takes a whole component away.
+pub(super) async fn dissolve(
+    ctx: &Context,
+    component: &str,
+    named: Option<&str>,
+    report: &mut Report,
+) -> Result<(), Trouble> {
+    for target in [ComponentTarget::Runtime, ComponentTarget::ControlPlane] {
+        let entries = ctx.keeper.entries_of(component);
+        let entries: Vec<_> = entries.into_iter().filter(|(_, entry)| entry.target == target).collect();
+        if entries.is_empty() {
+            continue;
+        }
+        let account = ctx.account_of(target, named.map(Arc::from).as_ref());
+        watch_entries(ctx, &account, &entries).await?;
+        let plan = crate::plan::removal(entries, ctx, &ctx.rules(), &|key| ctx.wanted.has(key));
+        let applier = ctx.applier(account);
+        report.changes += remove(ctx, &applier, target, plan.removals, ctx.spec.timeout.into()).await?;
+    }
+    // That nothing is left is written down before anyone is told.
+    ctx.keeper.flush().await?;
+    Ok(())
+}
+
+/// Watches the kinds of these entries, so that what is there is known. A kind that is not served has no objects.
+pub(super) async fn watch_entries(ctx: &Context, account: &Account, entries: &[(ObjectKey, Entry)]) -> Result<(), Trouble> {
+    let mut watched = BTreeSet::new();
+    for (key, entry) in entries {
+        let scope = ctx.scope(account, entry.target, key);
+        if !watched.insert((key.group.clone(), key.kind.clone(), entry.version.clone(), scope.namespace.clone())) {
+            continue;
+        }
+        match ctx.cluster.kinds().find(&api_version(key, entry), &key.kind).await {
+            Ok(kind) => ctx.hub.watch(&scope, &kind).await?,
+            Err(KindsError::Missing { .. }) => {}
+            Err(cause) => return Err(ApplyError::Kind { object: key.clone(), cause }.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Group and version of an entry's object.
+fn api_version(key: &ObjectKey, entry: &Entry) -> String {
+    match &*key.group {
+        "" => entry.version.to_string(),
+        group => format!("{group}/{}", entry.version),
+    }
+}

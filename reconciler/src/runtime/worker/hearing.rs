@@ -1,0 +1,94 @@
+//! What people and Git say.
+
+use std::sync::Arc;
+
+use reeve_crds::{Runtime, annotation};
+
+use super::{Message, Wish, Worker, slots};
+
+impl Worker {
+    /// Takes in what people and Git say.
+    pub(super) fn hear(&mut self, message: Message) {
+        if let Some(object) = message.object {
+            self.take_object(&object);
+        }
+        let suspended = message.source_suspended || self.object.spec.suspend == Some(true);
+        let was_suspended = std::mem::replace(&mut self.suspended, suspended);
+        self.source_suspended = message.source_suspended;
+        for (name, uid) in message.lost {
+            if self.outlet.lost(&name, &uid) && self.records.contains_key(&name) {
+                self.specs.remove(&name);
+                self.touched.insert(name);
+            }
+        }
+        for (name, wish) in message.components {
+            self.take_wish(&name, wish);
+        }
+        if self.object.metadata.deletion_timestamp.is_some() {
+            // What Git wants of a runtime that goes is nothing, whatever its file says.
+            self.dissolve();
+        } else if let Some(desired) = message.desired
+            && self.assigned.as_ref().is_none_or(|before| !Arc::ptr_eq(before, &desired))
+        {
+            self.assign(desired);
+        }
+        if suspended != was_suspended {
+            let names: Vec<Arc<str>> = self.records.keys().cloned().collect();
+            for name in &names {
+                self.begin(name);
+            }
+        }
+        self.answer();
+    }
+
+    /// Looks at everything again if someone asks for it.
+    fn answer(&mut self) {
+        let request = self.object.metadata.annotations.as_ref().and_then(|all| all.get(annotation::RECONCILE)).cloned();
+        let done = self.handled.as_ref().or(self.status.last_handled_reconcile_at.as_ref());
+        if request.is_some() && request.as_ref() != done && self.desired.is_some() {
+            self.handled = request;
+            self.retry_all();
+        }
+    }
+
+    pub(super) fn retry_all(&mut self) {
+        let names: Vec<Arc<str>> = self.records.keys().cloned().collect();
+        for name in &names {
+            self.retry(name);
+        }
+    }
+
+    fn take_object(&mut self, object: &Arc<Runtime>) {
+        let mut before = self.object.spec.clone();
+        before.suspend = object.spec.suspend;
+        let policy_changed = before != object.spec;
+        if self.object.spec != object.spec {
+            let mut ctx = (*self.ctx).clone();
+            ctx.spec = Arc::new(object.spec.clone());
+            if object.spec.concurrency != self.object.spec.concurrency {
+                ctx.budget = ctx.budget.with(slots(&ctx.spec));
+            }
+            self.ctx = Arc::new(ctx);
+        }
+        self.object = object.clone();
+        if policy_changed && self.desired.is_some() {
+            // What stood by the old policy, drift say, may have to be put right by the new one.
+            self.retry_all();
+        }
+    }
+
+    fn take_wish(&mut self, name: &Arc<str>, wish: Wish) {
+        let Some(record) = self.records.get_mut(name) else { return };
+        let asked = wish.request.is_some()
+            && wish.request != record.status.last_handled_reconcile_at
+            && wish.request != record.request;
+        if asked {
+            record.request = wish.request;
+        }
+        let turned = record.suspended != wish.suspend;
+        record.suspended = wish.suspend;
+        if turned || asked {
+            self.retry(name);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Asks the repository, with the credentials that there are at that moment.
+
+use k8s_openapi::api::core::v1::Secret;
+use kube::Api;
+use reeve_process::secret::scrub;
+use tracing::warn;
+
+use super::Source;
+use super::status::Finding;
+use crate::clock::since;
+use crate::git::{Credentials, FetchError, FetchRequest, Fetched, Proxy};
+use crate::refusal::Refusal;
+
+impl Source {
+    /// What the repository has now, with what the source's Secrets let us in with.
+    pub(super) async fn fetch(&mut self) -> Result<Fetched, Finding> {
+        if self.object.spec.verify.is_some() {
+            let message = "spec.verify asks for signatures, which this version cannot check: nothing is applied; remove spec.verify, or wait for a version that can";
+            return Err(Finding::new("Unsupported", message, false));
+        }
+        let spec = self.object.spec.clone();
+        let secret = self.secret(spec.secret_ref.as_ref().map(|secret| secret.name.as_str())).await?;
+        let credentials = match &secret {
+            Some(secret) => Credentials::from_secret(&secret.data.clone().unwrap_or_default(), &spec.url)
+                .map_err(|error| Finding::new(error.reason(), error.to_string(), false))?,
+            None => Credentials::default(),
+        };
+        let proxy = match self.secret(spec.proxy_secret_ref.as_ref().map(|secret| secret.name.as_str())).await? {
+            Some(secret) => Some(
+                Proxy::from_secret(&secret.data.unwrap_or_default())
+                    .map_err(|error| Finding::new(error.reason(), error.to_string(), false))?,
+            ),
+            None => None,
+        };
+        self.listen().await?;
+        let request = FetchRequest {
+            url: spec.url.clone(),
+            reference: spec.reference.clone(),
+            credentials,
+            proxy,
+            timeout: spec.timeout.into(),
+            last_seen: self.last_seen.clone(),
+        };
+        let began = self.with.setup.clock.now();
+        let fetched = self.with.mirrors.fetch(&request).await;
+        let outcome = fetched.as_ref().map_or_else(FetchError::reason, |_| "Succeeded");
+        self.with.setup.metrics.fetched(outcome, since(self.with.setup.clock.now(), began));
+        let fetched = fetched.map_err(|error| {
+            Finding::new(error.reason(), scrub(&reeve_process::chain(&error)).into_owned(), error.is_transient())
+        })?;
+        if let crate::git::Moved::Rewritten { from } = &fetched.moved {
+            warn!(source = %self.name, from, to = %fetched.revision, "the history was rewritten");
+            self.event(
+                true,
+                "Rewritten",
+                format!("{} does not follow {from}: the history was rewritten", fetched.revision),
+            )
+            .await;
+        }
+        self.last_seen = Some(fetched.commit.id.clone());
+        Ok(fetched)
+    }
+
+    /// A Secret of the source's own namespace, read anew each time so that a change counts at once.
+    pub(super) async fn secret(&self, name: Option<&str>) -> Result<Option<Secret>, Finding> {
+        let Some(name) = name else { return Ok(None) };
+        let own = self
+            .with
+            .setup
+            .cluster
+            .own()
+            .map_err(|error| Finding::new("Unreachable", reeve_process::chain(&error), true))?;
+        let api: Api<Secret> = Api::namespaced(own, &self.namespace);
+        match api.get_opt(name).await {
+            Ok(Some(secret)) => Ok(Some(secret)),
+            Ok(None) => Err(Finding::new(
+                "SecretNotFound",
+                format!("there is no Secret {name} in {}: create it", self.namespace),
+                false,
+            )),
+            Err(error) => {
+                let refusal = Refusal::of(&error);
+                let message = format!("cannot read Secret {name}: {}", refusal.message);
+                Err(Finding::new(refusal.reason.as_str(), message, refusal.transient))
+            }
+        }
+    }
+}
