@@ -15,8 +15,7 @@ use crate::open::Open;
 use crate::outcome::{Drift, Failure, HistoryEntry, Outcome, Rendered};
 use crate::reference::ObjectRef;
 use crate::schema::{
-    DIGEST, LABEL, MESSAGE, OBJECT_NAME, PATH, REVISION, VERSION, WORD, closed_set, immutable, label_rule,
-    namespace_rule, rule,
+    DIGEST, LABEL, MESSAGE, OBJECT_NAME, PATH, VERSION, WORD, closed_set, immutable, label_rule, namespace_rule, rule,
 };
 use crate::state::State;
 

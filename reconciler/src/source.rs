@@ -7,18 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Secret;
-use kube::Api;
 use reeve_crds::{GitSource, Runtime, annotation};
-use reeve_process::secret::scrub;
 use tokio::sync::{Notify, watch};
 use tracing::{info, warn};
 
 use crate::clock::{after, since};
 use crate::desired::Revision;
-use crate::git::{Credentials, FetchError, FetchRequest, Fetched, Hooks, Mirrors, Proxy};
+use crate::git::{Fetched, Hooks, Mirrors};
 use crate::metrics::SourceStanding;
-use crate::refusal::Refusal;
 use crate::runtime::{Handle, Rollup, Setup};
 
 mod fetching;

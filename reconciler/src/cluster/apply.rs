@@ -8,12 +8,11 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectM
 use kube::api::DynamicObject;
 use kube::{Api, Client, Resource as _};
 use reeve_crds::runtime::policy::{Adoption, Recreate};
-use reeve_process::gate::GatedClientError;
 use reeve_renderer::object::ObjectKey;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Account, Cluster, Gone, Kind, KindsError};
+use super::{Account, ApplyError, Cluster, Gone, Kind};
 use crate::FIELD_MANAGER;
 use crate::clock::Clock;
 use crate::desired::{DesiredObject, is_precious};

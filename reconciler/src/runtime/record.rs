@@ -118,8 +118,7 @@ impl Record {
     /// Whether what Git wants was reached by whoever worked before.
     pub(super) fn was_ready(&self, desired: &DesiredComponent) -> bool {
         let good = self.status.last_good.as_ref();
-        self.status.state == Some(State::Ready)
-            && good.is_some_and(|good| super::status::is_of(good, desired))
+        self.status.state == Some(State::Ready) && good.is_some_and(|good| super::status::is_of(good, desired))
     }
 
     /// Whether others that depend on it may begin.

@@ -123,7 +123,11 @@ pub(super) async fn dissolve(
 }
 
 /// Watches the kinds of these entries, so that what is there is known. A kind that is not served has no objects.
-pub(super) async fn watch_entries(ctx: &Context, account: &Account, entries: &[(ObjectKey, Entry)]) -> Result<(), Trouble> {
+pub(super) async fn watch_entries(
+    ctx: &Context,
+    account: &Account,
+    entries: &[(ObjectKey, Entry)],
+) -> Result<(), Trouble> {
     let mut watched = BTreeSet::new();
     for (key, entry) in entries {
         let scope = ctx.scope(account, entry.target, key);

@@ -21,7 +21,6 @@ use tokio::sync::Notify;
 use crate::FIELD_MANAGER;
 use crate::clock::{Clock, after};
 use crate::event::{self, Happening};
-use crate::merge_patch::difference;
 use crate::refusal::Refusal;
 
 mod patch;

@@ -1,21 +1,17 @@
 //! What the statuses say: pure functions of what the worker knows.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use reeve_crds::condition::{Condition as StatusCondition, kind, reason};
 use reeve_crds::outcome::{Drift, DriftedObject, Failure, HistoryEntry, Outcome, Rendered};
-use reeve_crds::runtime::{Applier, ComponentSummary, RuntimeStatus};
 use reeve_crds::runtime_component::{RuntimeComponentSpec, RuntimeComponentStatus};
 use reeve_crds::{Count, Duration, Open, State};
 
 use super::Trouble;
-use super::record::{Phase, Record, ailment};
 use super::drift::Drifted;
+use super::record::{Phase, Record, ailment};
 use crate::clock::since;
-use crate::desired::{Desired, DesiredComponent, Revision};
+use crate::desired::{DesiredComponent, Revision};
 use crate::ledger::object_ref;
 
 mod whole;

@@ -6,22 +6,19 @@ use std::time::Duration;
 
 use futures::{StreamExt as _, stream};
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use reeve_crds::inventory::EntryState;
-use reeve_crds::outcome::DriftedObject;
 use reeve_crds::runtime_component::{ComponentTarget, JobRun};
 use reeve_renderer::object::ObjectKey;
 
-use super::contest::Turn;
+use super::drift::Drifted;
+use super::removal::{remove, watch_entries};
 use super::{Context, Trouble};
-use crate::cluster::{Account, Applier, ApplyError, Gone, KindsError};
+use crate::cluster::{Applier, ApplyError};
 use crate::desired::{DesiredComponent, DesiredObject, Stage};
-use crate::fields;
-use crate::health::HealthState;
 use crate::ledger::{Change, Entry, object_ref};
 use crate::live::Live;
 use crate::payload::{self, Apply};
-use crate::plan::{Action, Removal, Step};
+use crate::plan::{Action, Step};
 
 /// Steps of one component that may wait for a slot at once.
 pub(super) const STEPS_IN_FLIGHT: usize = 64;
@@ -260,7 +257,6 @@ impl Work {
         };
         self.ctx.keeper.note([Change::Put(object.key.clone(), entry)]);
     }
-
 }
 
 /// What one step did.

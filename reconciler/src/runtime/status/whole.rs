@@ -32,7 +32,11 @@ pub(in crate::runtime) struct RuntimeFacts<'a> {
 }
 
 /// The status of a runtime, from those of its components.
-pub(in crate::runtime) fn runtime(facts: &RuntimeFacts<'_>, records: &BTreeMap<Arc<str>, Record>, now: Timestamp) -> RuntimeStatus {
+pub(in crate::runtime) fn runtime(
+    facts: &RuntimeFacts<'_>,
+    records: &BTreeMap<Arc<str>, Record>,
+    now: Timestamp,
+) -> RuntimeStatus {
     let mut status = facts.before.clone();
     let all: Vec<(&Record, State)> = records.values().map(|record| (record, record.state(now))).collect();
     let ready = all.iter().filter(|(_, state)| *state == State::Ready).count();

@@ -5,16 +5,14 @@ use std::sync::Arc;
 
 use reeve_crds::RuntimeComponentStatus;
 use reeve_crds::outcome::Outcome;
-use reeve_renderer::object::ObjectKey;
 
 use super::{Assignment, Task, TaskEnd, Worker};
 use crate::clock::after;
 use crate::desired::{Desired, DesiredComponent, Stage};
-use crate::plan::{Action, Step};
-use crate::runtime::Trouble;
 use crate::runtime::record::{Phase, Record, examine};
+use crate::runtime::removal;
 use crate::runtime::status;
-use crate::runtime::work::{self, Drifted, Occasion, Report, Work};
+use crate::runtime::work::{Occasion, Report, Work};
 
 impl Worker {
     /// Git wants something else.
@@ -212,7 +210,7 @@ impl Worker {
         true
     }
 
-    fn ready(&mut self, name: &Arc<str>) {
+    pub(super) fn ready(&mut self, name: &Arc<str>) {
         let now = self.ctx.now();
         let Some(record) = self.records.get_mut(name) else { return };
         record.phase = Phase::Ready;
@@ -273,7 +271,7 @@ impl Worker {
             let ctx = self.ctx.clone();
             self.tasks.spawn(async move {
                 let mut report = Report::default();
-                let result = work::dissolve(&ctx, &component, named.as_deref(), &mut report).await;
+                let result = removal::dissolve(&ctx, &component, named.as_deref(), &mut report).await;
                 TaskEnd { component, task, number, report, result }
             })
         } else {

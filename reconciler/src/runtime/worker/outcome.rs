@@ -1,6 +1,6 @@
 //! What the end of a task or a change of an object leads to.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use reeve_crds::outcome::Outcome;

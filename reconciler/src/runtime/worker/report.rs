@@ -10,10 +10,10 @@ use super::{Standing, Worker};
 use crate::clock::since;
 use crate::news::News;
 use crate::runtime::Trouble;
+use crate::runtime::drift::Drifted;
 use crate::runtime::record::Record;
 use crate::runtime::reporter::Haste;
 use crate::runtime::status::{self, RuntimeFacts};
-use crate::runtime::drift::Drifted;
 
 /// Failures in a row after which people are told.
 const REPEATED: u32 = 3;
