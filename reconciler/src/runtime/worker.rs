@@ -119,6 +119,9 @@ struct Worker {
     /// Whether the objects of a Runtime that is being deleted are being seen to.
     dissolving: bool,
     status: RuntimeStatus,
+    /// When the status of the whole was last put together, and when it has to be again if that was put off.
+    told_whole: Timestamp,
+    owed_whole: Option<Timestamp>,
     rollout: Option<Rollout>,
     /// Components of whose repeated failure people were told.
     failing: BTreeSet<Arc<str>>,
@@ -170,6 +173,8 @@ impl Worker {
             suspended: false,
             source_suspended: false,
             dissolving: false,
+            told_whole: Timestamp::default(),
+            owed_whole: None,
             rollout: None,
             failing: BTreeSet::new(),
             touched: BTreeSet::new(),
@@ -248,7 +253,8 @@ impl Worker {
             let worse_at = record.condition.worse_at.filter(|_| settles);
             phase.into_iter().chain(record.again_at).chain(worse_at)
         };
-        self.records.values().flat_map(of_record).chain([self.next_full_check]).min().unwrap_or(Timestamp::MAX)
+        let whole = self.owed_whole.into_iter().chain([self.next_full_check]);
+        self.records.values().flat_map(of_record).chain(whole).min().unwrap_or(Timestamp::MAX)
     }
 
     fn look_at_all(&mut self) {

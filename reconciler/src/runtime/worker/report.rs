@@ -1,22 +1,28 @@
 //! Tells how it is going: statuses where they changed, an event and a line where something happened.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use jiff::Timestamp;
 use reeve_crds::State;
 use reeve_crds::outcome::{Failure, Outcome};
 use tracing::{info, warn};
 
 use super::{Standing, Worker};
-use crate::clock::since;
+use crate::clock::{after, since};
 use crate::news::News;
 use crate::runtime::Trouble;
 use crate::runtime::drift::Drifted;
 use crate::runtime::record::Record;
 use crate::runtime::reporter::Haste;
 use crate::runtime::status::{self, RuntimeFacts};
+use crate::runtime::weight;
 
 /// Failures in a row after which people are told.
 const REPEATED: u32 = 3;
+/// How often the status of a whole runtime is put together while it is under way. It speaks of every component, and with
+/// many of them there is always one of which there is something new.
+const WHOLE: Duration = Duration::from_secs(1);
 
 impl Worker {
     /// Writes what changed.
@@ -78,6 +84,16 @@ impl Worker {
     fn status_is_stale(&self) -> bool {
         self.status.observed_generation != self.object.metadata.generation
             || self.handled.is_some() && self.handled != self.status.last_handled_reconcile_at
+            || self.owed_whole.is_some_and(|due| due <= self.ctx.now())
+    }
+
+    /// Whether the whole is under way, as it says already, and was put together a moment ago.
+    fn may_wait(&self, now: Timestamp) -> bool {
+        let worst = self.records.values().map(|record| record.state(now)).max_by_key(|state| weight(*state));
+        now < after(self.told_whole, WHOLE)
+            && !self.suspended
+            && self.object.metadata.deletion_timestamp.is_none()
+            && [worst, self.status.state] == [Some(State::Processing); 2]
     }
 
     fn report_runtime(&mut self) {
@@ -85,6 +101,12 @@ impl Worker {
             return;
         }
         let now = self.ctx.now();
+        if self.may_wait(now) {
+            self.owed_whole = Some(after(self.told_whole, WHOLE));
+            return;
+        }
+        self.told_whole = now;
+        self.owed_whole = None;
         let busy = self.records.values().any(Record::is_busy);
         let facts = RuntimeFacts {
             before: &self.status,
