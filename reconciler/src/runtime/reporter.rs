@@ -200,10 +200,7 @@ impl Outlet {
             // News of the same kind must not push what waits further back.
             (Haste::Soon, Some(due)) => due,
             (Haste::Soon, None) if subject == Subject::Runtime => after(now, PATIENCE).max(after(queue.told, PROGRESS)),
-            (Haste::Soon, None) => {
-                let before = u32::try_from(queue.pending.len()).unwrap_or(u32::MAX);
-                after(now, PATIENCE.saturating_add(SPACING.saturating_mul(before)).min(LONGEST))
-            }
+            (Haste::Soon, None) => after(now, patience(queue.pending.len())),
         };
         queue.pending.insert(subject, (content, due));
         drop(queue);
@@ -375,6 +372,25 @@ pub fn component_name(runtime: &str, component: &str) -> String {
     format!("{runtime}.{component}")
 }
 
+/// How long news of a component may wait while those of so many others do.
+fn patience(others: usize) -> Duration {
+    let others = u32::try_from(others).unwrap_or(u32::MAX);
+    PATIENCE.saturating_add(SPACING.saturating_mul(others)).min(LONGEST)
+}
+
 fn as_text(value: &impl Serialize) -> Box<str> {
     serde_json::to_string(value).unwrap_or_default().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_components_under_way_tell_so_one_after_the_other_and_none_waits_for_long() {
+        assert_eq!(patience(0), PATIENCE);
+        assert_eq!(patience(2), PATIENCE + SPACING * 2);
+        assert_eq!(patience(1000), LONGEST);
+        assert_eq!(patience(usize::MAX), LONGEST);
+    }
 }

@@ -57,6 +57,21 @@ fn each_phase_has_its_state() {
 }
 
 #[test]
+fn that_something_is_under_way_or_stuck_is_said_only_while_it_is() {
+    let said = |record: &Record| {
+        let status = status::component(record, at(1));
+        let kinds = status.conditions.into_iter().map(|condition| condition.type_);
+        kinds.filter(|kind| ["Reconciling", "Stalled"].contains(&kind.as_str())).collect::<Vec<_>>()
+    };
+    let mut record = record(Phase::Applying);
+    assert_eq!(said(&record), ["Reconciling"]);
+    record.status = status::component(&record, at(1));
+    record.phase = Phase::Ready;
+    assert_eq!(said(&record), [""; 0], "it was said before, and holds no more");
+    assert_eq!(said(&failed(Trouble::lasting("Invalid", "x"), 0)), ["Stalled"]);
+}
+
+#[test]
 fn an_object_that_failed_makes_a_component_late_before_its_time() {
     let mut record = record(Phase::Settling { deadline: at(600) });
     let object = ObjectRef { kind: "Job".to_owned(), name: "a".to_owned(), ..ObjectRef::default() };
