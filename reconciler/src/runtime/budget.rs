@@ -14,6 +14,23 @@ pub(super) struct Budget {
     all: Arc<Semaphore>,
 }
 
+/// A component's turn, given back when dropped.
+#[derive(Debug)]
+pub(super) struct Turn<'a> {
+    turns: &'a Semaphore,
+    held: Option<SemaphorePermit<'a>>,
+}
+
+impl Turn<'_> {
+    /// Lets others have the turn during a wait.
+    pub(super) async fn step_aside<T>(&mut self, wait: impl Future<Output = T>) -> Option<T> {
+        self.held = None;
+        let waited = wait.await;
+        self.held = Some(self.turns.acquire().await.ok()?);
+        Some(waited)
+    }
+}
+
 impl Budget {
     pub(super) fn new(share: usize, all: Arc<Semaphore>) -> Self {
         Self { turns: Arc::new(Semaphore::new(share)), own: Arc::new(Semaphore::new(share)), all }
@@ -25,8 +42,8 @@ impl Budget {
     }
 
     /// A component's turn. More than can write at once would only take memory.
-    pub(super) async fn turn(&self) -> Option<SemaphorePermit<'_>> {
-        self.turns.acquire().await.ok()
+    pub(super) async fn turn(&self) -> Option<Turn<'_>> {
+        Some(Turn { turns: &self.turns, held: Some(self.turns.acquire().await.ok()?) })
     }
 
     /// A slot for one write.
@@ -39,5 +56,32 @@ impl Budget {
     pub(super) fn close(&self) {
         self.turns.close();
         self.own.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn whoever_waits_for_something_else_lets_others_have_its_turn() {
+        let budget = Budget::new(1, Arc::new(Semaphore::new(1)));
+        let mut first = budget.turn().await.unwrap();
+        assert!(budget.turns.try_acquire().is_err(), "there is one turn");
+        let other = first.step_aside(async { budget.turn().await.map(drop) }).await;
+        assert_eq!(other, Some(Some(())), "another had it meanwhile");
+        assert!(budget.turns.try_acquire().is_err(), "it is held again");
+        drop(first);
+        assert!(budget.turns.try_acquire().is_ok());
+    }
+
+    #[tokio::test]
+    async fn nobody_gets_a_turn_or_a_slot_once_it_is_closed() {
+        let budget = Budget::new(1, Arc::new(Semaphore::new(1)));
+        let mut turn = budget.turn().await.unwrap();
+        budget.close();
+        assert!(turn.step_aside(async {}).await.is_none());
+        assert!(budget.turn().await.is_none());
+        assert!(budget.slot().await.is_none());
     }
 }

@@ -10,6 +10,7 @@ use reeve_crds::inventory::EntryState;
 use reeve_crds::runtime_component::{ComponentTarget, JobRun};
 use reeve_renderer::object::ObjectKey;
 
+use super::budget::Turn;
 use super::drift::Drifted;
 use super::removal::{remove, watch_entries};
 use super::{Context, Trouble};
@@ -68,7 +69,7 @@ impl Work {
     /// Namespaces and CRDs, which others may need before this component may begin.
     pub(super) async fn lay(&self, report: &mut Report) -> Result<(), Trouble> {
         self.admit()?;
-        Box::pin(self.stage(Stage::Foundations, report)).await?;
+        Box::pin(self.stage(Stage::Foundations, None, report)).await?;
         Box::pin(self.established()).await
     }
 
@@ -78,9 +79,9 @@ impl Work {
         Box::pin(self.jobs_before(report)).await?;
         self.announce().await?;
         // Of a large change most components wait here; what comes after is large, and made only when it is needed.
-        let _turn = self.ctx.budget.turn().await.ok_or_else(stopped)?;
+        let mut turn = self.ctx.budget.turn().await.ok_or_else(stopped)?;
         for stage in [Stage::Prerequisites, Stage::Main, Stage::Gates] {
-            Box::pin(self.stage(stage, report)).await?;
+            Box::pin(self.stage(stage, Some(&mut turn), report)).await?;
         }
         Ok(())
     }
@@ -116,7 +117,7 @@ impl Work {
     }
 
     /// Applies the objects of a stage. One that fails does not keep the others of its stage back.
-    async fn stage(&self, stage: Stage, report: &mut Report) -> Result<(), Trouble> {
+    async fn stage(&self, stage: Stage, turn: Option<&mut Turn<'_>>, report: &mut Report) -> Result<(), Trouble> {
         let objects: Vec<&DesiredObject> = self.desired.objects.iter().filter(|object| object.stage == stage).collect();
         if objects.is_empty() {
             return Ok(());
@@ -131,7 +132,21 @@ impl Work {
         }
         let steps: Vec<Step> = plan.steps.into_iter().filter(|step| step.stage == stage).collect();
         self.write_ahead(&steps).await?;
-        let work: Vec<_> = steps.iter().map(|step| self.step(&applier, step)).collect();
+        let (going, steps): (Vec<Step>, Vec<Step>) = steps.into_iter().partition(|step| step.action == Action::Replace);
+        self.carry_out(&applier, &steps, report, &mut troubles).await;
+        if !going.is_empty() {
+            let wait = self.until_gone(&applier, going, &mut troubles);
+            let gone = match turn {
+                Some(turn) => turn.step_aside(wait).await.ok_or_else(stopped)?,
+                None => wait.await,
+            };
+            self.carry_out(&applier, &gone, report, &mut troubles).await;
+        }
+        worst(troubles)
+    }
+
+    async fn carry_out(&self, applier: &Applier, steps: &[Step], report: &mut Report, troubles: &mut Vec<Trouble>) {
+        let work: Vec<_> = steps.iter().map(|step| self.step(applier, step)).collect();
         let mut results = stream::iter(work).buffer_unordered(STEPS_IN_FLIGHT);
         while let Some(result) = results.next().await {
             match result {
@@ -139,7 +154,26 @@ impl Work {
                 Err(trouble) => troubles.push(trouble),
             }
         }
-        worst(troubles)
+    }
+
+    /// Waits for objects to be gone, and gives the steps of those that are.
+    async fn until_gone(&self, applier: &Applier, going: Vec<Step>, troubles: &mut Vec<Trouble>) -> Vec<Step> {
+        let waits = going.into_iter().filter_map(|step| Some((self.desired.object(&step.key)?, step)));
+        let waits = waits.map(|(object, step)| async move {
+            let kind = applier.kind(object).await?;
+            applier.until_gone(&step.key, &kind, self.patience).await?;
+            Ok::<Step, Trouble>(step)
+        });
+        let waits: Vec<_> = waits.collect();
+        let mut gone = Vec::new();
+        let mut results = stream::iter(waits).buffer_unordered(STEPS_IN_FLIGHT);
+        while let Some(result) = results.next().await {
+            match result {
+                Ok(step) => gone.push(step),
+                Err(trouble) => troubles.push(trouble),
+            }
+        }
+        gone
     }
 
     /// Watches the kinds of these objects, so that what is there is known.
@@ -204,12 +238,7 @@ impl Work {
             Action::Create if object.options.apply == Apply::IfMissing => {
                 self.create_if_missing(applier, &object).await
             }
-            Action::Create | Action::Update | Action::Verify => self.write(applier, &object).await,
-            Action::Replace => {
-                let kind = applier.kind(&object).await?;
-                applier.until_gone(&object.key, &kind, self.patience).await?;
-                self.write(applier, &object).await
-            }
+            Action::Create | Action::Update | Action::Verify | Action::Replace => self.write(applier, &object).await,
             Action::Repair | Action::Report => Box::pin(self.repair(applier, &object)).await,
         }
     }

@@ -105,3 +105,32 @@ async fn asking_to_reconcile_is_answered() {
     )
     .await;
 }
+
+#[tokio::test]
+async fn an_object_that_does_not_go_keeps_no_other_component_from_its_turn() {
+    let scene = Scene::new("turns").await;
+    scene.runtime(&scene.runtime, "policy: { concurrency: 1 }\n");
+    let held = "apiVersion: v1\nkind: ConfigMap\nmetadata: { name: held, finalizers: [example.com/hold] }\n---\n";
+    scene.component("stuck", "1.0.0", &format!("{held}{}", config("beside", "one")));
+    scene.component("web", "1.0.0", &config("settings", "one"));
+    let first = scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    scene.applied(&first).await;
+    let there = scene.there::<ConfigMap>();
+    let uid = there.get("held").await.unwrap().metadata.uid;
+    there.delete("held", &kube::api::DeleteParams::default()).await.unwrap();
+    scene.component("stuck", "1.1.0", &format!("{held}{}", config("beside", "two")));
+    scene.push();
+    scene.comes_to_say("beside", "two").await;
+    scene.component("web", "1.1.0", &config("settings", "two"));
+    let last = scene.push();
+    scene.comes_to_say("settings", "two").await;
+    scene.component_is("web", State::Ready, "Succeeded").await;
+    assert_eq!(there.get("held").await.unwrap().metadata.uid, uid, "it has not gone yet");
+    let let_go = Patch::Merge(json!({ "metadata": { "finalizers": null } }));
+    there.patch("held", &PatchParams::default(), &let_go).await.unwrap();
+    scene.applied(&last).await;
+    assert_ne!(there.get("held").await.unwrap().metadata.uid, uid, "it was made anew");
+    there.patch("held", &PatchParams::default(), &let_go).await.unwrap();
+}
