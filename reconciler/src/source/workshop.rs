@@ -68,6 +68,18 @@ fn first(findings: &[Diagnostic]) -> String {
     format!("{place}{}{help}", finding.message)
 }
 
+/// The runtimes that have to be told of a revision: their inputs differ, or their file has moved, which their objects name.
+fn concerned(old: &Fleet, new: &Fleet) -> Vec<Arc<str>> {
+    let there = affected(old, new).into_iter().filter(|(_, how)| *how != Affected::Removed).map(|(name, _)| name);
+    let mut names: BTreeSet<Arc<str>> = there.collect();
+    let moved = new
+        .runtimes
+        .iter()
+        .filter(|(name, runtime)| old.runtimes.get(*name).is_some_and(|before| before.file != runtime.file));
+    names.extend(moved.map(|(name, _)| name.clone()));
+    names.into_iter().collect()
+}
+
 impl Workshop {
     pub(super) fn new() -> Self {
         Self { loader: Loader::new(), cache: MemoryCache::new(CACHE), in_force: Mutex::default() }
@@ -99,11 +111,7 @@ impl Workshop {
             (in_force.fleet.clone(), in_force.runtimes.clone())
         };
         let concerned: Vec<Arc<str>> = match &old {
-            Some(old) => affected(old, &fleet)
-                .into_iter()
-                .filter(|(_, how)| *how != Affected::Removed)
-                .map(|(name, _)| name)
-                .collect(),
+            Some(old) => concerned(old, &fleet),
             None => fleet.runtimes.keys().cloned().collect(),
         };
         let renderer = Renderer::new(&fleet.settings, &self.cache);

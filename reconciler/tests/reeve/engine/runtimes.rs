@@ -56,3 +56,22 @@ async fn labels_and_policies_that_leave_a_file_leave_the_runtime_and_what_people
     let after = api.get(&scene.runtime).await.unwrap().metadata.resource_version;
     assert_eq!(after, before, "an idle restart wrote something");
 }
+
+#[tokio::test]
+async fn a_runtime_names_the_file_that_it_moved_to() {
+    let scene = Scene::new("runtime-moves").await;
+    scene.runtime(&scene.runtime, "");
+    scene.component("web", "1.0.0", &config("settings", "git"));
+    let first = scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    scene.applied(&first).await;
+    let before = scene.versions().await.remove("ConfigMap/settings").unwrap();
+    scene.repository.remove(&format!("runtimes/{}.yaml", scene.runtime)).unwrap();
+    let moved = format!("runtimes/eu/{}.yaml", scene.runtime);
+    scene.write(&moved, "kind: Runtime\n");
+    scene.push();
+    let names_it = |runtime: &Runtime| runtime.spec.file.as_deref() == Some(&*moved);
+    until(&scene.api::<Runtime>(), &scene.runtime, "the file is named", names_it).await;
+    assert_eq!(scene.versions().await["ConfigMap/settings"], before, "its objects are what they were");
+}
