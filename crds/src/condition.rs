@@ -69,6 +69,8 @@ pub mod reason {
     pub const UNSUPPORTED: &str = "Unsupported";
     /// Nothing was heard for three intervals.
     pub const SILENT: &str = "Silent";
+    /// The cluster is not what `spec.capabilities` says.
+    pub const INCAPABLE: &str = "Incapable";
     /// The API server, or a webhook of it, refused.
     pub const REFUSED: &str = "Refused";
     /// A Service in front of the target is captured by no rule.

@@ -6,10 +6,14 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use jiff::Timestamp;
 use kube::{Client, Config};
 use reeve_process::Term;
 use reeve_process::gate::{Acceptance, GatedClientError};
+
+use crate::clock::after;
 
 mod apply;
 mod breaker;
@@ -23,8 +27,11 @@ pub use apply::{Applied, Applier};
 pub use breaker::Breaker;
 pub use dry_run::Foreseen;
 pub use error::ApplyError;
-pub use kinds::{Kind, Kinds, KindsError};
+pub use kinds::{Kind, Kinds, KindsError, Served};
 pub use remove::Gone;
+
+/// How long a version of Kubernetes is taken to be the one.
+const VERSION_LASTS: Duration = Duration::from_mins(10);
 
 /// As whom objects are read and written.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -60,6 +67,8 @@ struct Inner {
     kinds: Kinds,
     breaker: Breaker,
     acceptance: Acceptance,
+    /// Version of Kubernetes, and when it was asked for.
+    version: tokio::sync::Mutex<Option<(Timestamp, String)>>,
 }
 
 impl fmt::Debug for Cluster {
@@ -76,8 +85,8 @@ impl Cluster {
         let acceptance = Acceptance::default();
         let own = term.client_telling(&config, &acceptance)?;
         let clients = Mutex::new(HashMap::from([(Account::Own, own.clone())]));
-        let (kinds, breaker) = (Kinds::new(own), Breaker::default());
-        Ok(Self(Arc::new(Inner { term, config, clients, kinds, breaker, acceptance })))
+        let (kinds, breaker, version) = (Kinds::new(own), Breaker::default(), tokio::sync::Mutex::default());
+        Ok(Self(Arc::new(Inner { term, config, clients, kinds, breaker, acceptance, version })))
     }
 
     /// A client of Reeve itself.
@@ -98,6 +107,17 @@ impl Cluster {
         let client = self.0.term.client_telling(&config, &self.0.acceptance)?;
         clients.insert(account.clone(), client.clone());
         Ok(client)
+    }
+
+    /// The version of Kubernetes. Asked for again only after a while, since all runtimes ask.
+    pub async fn version(&self, now: Timestamp) -> Result<String, kube::Error> {
+        let mut version = self.0.version.lock().await;
+        if let Some((_, known)) = version.as_ref().filter(|(asked, _)| now < after(*asked, VERSION_LASTS)) {
+            return Ok(known.clone());
+        }
+        let own = self.own().map_err(|error| kube::Error::Service(error.into()))?;
+        let found = own.apiserver_version().await?.git_version;
+        Ok(version.insert((now, found)).1.clone())
     }
 
     /// What the API server serves.

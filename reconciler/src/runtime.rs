@@ -22,6 +22,7 @@ use crate::metrics::Metrics;
 use crate::plan::{self, Rules, View};
 
 mod budget;
+mod capabilities;
 mod contest;
 mod drift;
 mod foundations;

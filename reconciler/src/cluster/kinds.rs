@@ -39,7 +39,8 @@ pub enum KindsError {
     },
 }
 
-type Served = Arc<HashMap<String, Kind>>;
+/// The kinds of a group and version, by name.
+pub type Served = Arc<HashMap<String, Kind>>;
 type Asking = Arc<tokio::sync::Mutex<()>>;
 
 /// What the API server serves, as far as anybody asked.
@@ -81,17 +82,24 @@ impl Kinds {
                 return Ok(known);
             }
         }
-        let missing = || KindsError::Missing { api_version: api_version.to_owned(), kind: kind.to_owned() };
+        let found = self.served(api_version).await?.get(kind).cloned();
+        found.ok_or_else(|| KindsError::Missing { api_version: api_version.to_owned(), kind: kind.to_owned() })
+    }
+
+    /// All kinds of a group and version by name, asked for now. One that is not served has none.
+    pub async fn served(&self, api_version: &str) -> Result<Served, KindsError> {
         let served = match self.ask(api_version).await {
-            Ok(served) => served,
-            Err(kube::Error::Api(status)) if status.code == 404 => return Err(missing()),
+            Ok(served) => Arc::new(served),
+            Err(kube::Error::Api(status)) if status.code == 404 => {
+                self.forget(api_version);
+                return Ok(Served::default());
+            }
             Err(cause) => {
                 return Err(KindsError::Ask { api_version: api_version.to_owned(), cause: Box::new(cause) });
             }
         };
-        let found = served.get(kind).cloned();
-        self.lock().insert(api_version.to_owned(), Arc::new(served));
-        found.ok_or_else(missing)
+        self.lock().insert(api_version.to_owned(), served.clone());
+        Ok(served)
     }
 
     /// Forgets a kind that turned out not to be served any more.

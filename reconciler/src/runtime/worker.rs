@@ -14,6 +14,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
+use super::capabilities::Offer;
 use super::contest::Contests;
 use super::record::{Phase, Record};
 use super::reporter::Outlet;
@@ -28,6 +29,7 @@ use crate::news::{News, Telling};
 use crate::refusal::Refusal;
 
 mod advance;
+mod capable;
 mod ending;
 mod handle;
 mod hearing;
@@ -113,6 +115,11 @@ struct Worker {
     running: HashMap<Arc<str>, AbortHandle>,
     /// Listings of everything, which may take their time.
     checks: JoinSet<()>,
+    /// What the cluster offers next to what is declared, and who asks for it.
+    offer: Option<Offer>,
+    offers: JoinSet<Option<Offer>>,
+    /// What was said of it, once all was done.
+    told_offer: Option<String>,
     dirty: Dirty,
     suspended: bool,
     source_suspended: bool,
@@ -170,6 +177,9 @@ impl Worker {
             tasks: JoinSet::new(),
             running: HashMap::new(),
             checks: JoinSet::new(),
+            offer: None,
+            offers: JoinSet::new(),
+            told_offer: object.status.as_ref().and_then(capable::told),
             suspended: false,
             source_suspended: false,
             dissolving: false,
@@ -220,6 +230,11 @@ impl Worker {
                     }
                 }
                 Some(_) = self.checks.join_next(), if !self.checks.is_empty() => self.look_at_all(),
+                Some(looked) = self.offers.join_next(), if !self.offers.is_empty() => {
+                    if let Ok(Some(offer)) = looked {
+                        self.take_offer(offer);
+                    }
+                }
                 () = clock.sleep_until(next) => self.timers(),
             }
             self.advance();
@@ -291,6 +306,7 @@ impl Worker {
             self.next_full_check = after(now, self.ctx.spec.drift.full_check_interval.into());
             let hub = self.setup.hub.clone();
             self.checks.spawn(async move { hub.refresh(now).await });
+            self.look_at_offer();
         }
     }
 
@@ -299,7 +315,7 @@ impl Worker {
             kind: Some(Open::Known(self.object.spec.target.kind)),
             identity: Some(self.setup.identity.clone()),
             version: Some(reeve_process::version::VERSION.to_owned()),
-            kubernetes_version: None,
+            kubernetes_version: self.offer.as_ref().map(|offer| offer.version.clone()),
         }
     }
 

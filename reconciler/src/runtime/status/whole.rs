@@ -13,6 +13,7 @@ use reeve_crds::{Count, State};
 use super::{LISTED_COMPONENTS, MESSAGE, SHORT, count, cut, drift, drop_false, failure, set_condition, weight, why};
 use crate::desired::Desired;
 use crate::runtime::Trouble;
+use crate::runtime::capabilities::Offer;
 use crate::runtime::record::{Phase, Record};
 
 /// What the status of a runtime is made of besides its components.
@@ -28,6 +29,8 @@ pub(in crate::runtime) struct RuntimeFacts<'a> {
     pub(in crate::runtime) trouble: Option<&'a (Trouble, Timestamp)>,
     pub(in crate::runtime) objects: usize,
     pub(in crate::runtime) applier: Applier,
+    /// What the cluster offers next to what is declared, as far as that is known.
+    pub(in crate::runtime) offer: Option<&'a Offer>,
     pub(in crate::runtime) handled: Option<String>,
 }
 
@@ -66,6 +69,14 @@ pub(in crate::runtime) fn runtime(
         if drifted > 0 { "Drifted" } else { "InSync" },
         &format!("{drifted} objects differ"),
     );
+    match facts.offer {
+        Some(offer) if offer.declared => {
+            let capable = offer.lacking.is_empty();
+            set(kind::CAPABLE, capable, if capable { reason::SUCCEEDED } else { reason::INCAPABLE }, &offer.message());
+        }
+        Some(_) => status.conditions.retain(|condition| condition.type_ != kind::CAPABLE),
+        None => {}
+    }
     drop_false(&mut status.conditions);
     if let Some(desired) = facts.desired {
         status.desired = Some(reached(desired, status.desired.as_ref(), now));

@@ -58,6 +58,7 @@ impl Worker {
             self.restart(&name);
         }
         self.desired = Some(desired);
+        self.look_at_offer();
     }
 
     /// Begins anew, with a clean slate.

@@ -70,7 +70,11 @@ impl Worker {
             }
             self.ctx = Arc::new(ctx);
         }
+        let declares_anew = object.spec.capabilities != self.object.spec.capabilities;
         self.object = object.clone();
+        if declares_anew {
+            self.look_at_offer();
+        }
         if policy_changed && self.desired.is_some() {
             // What stood by the old policy, drift say, may have to be put right by the new one.
             self.retry_all();

@@ -121,6 +121,7 @@ impl Worker {
             trouble: None,
             objects: self.ctx.keeper.read(|ledger| ledger.iter().count()),
             applier: self.applier(),
+            offer: self.offer.as_ref(),
             handled: self.handled.clone().filter(|_| !busy),
         };
         let mut status = status::runtime(&facts, &self.records, now);
@@ -150,6 +151,8 @@ impl Worker {
         let now = self.ctx.now();
         let took = since(now, rollout.began);
         self.ctx.keeper.hurry();
+        // Its own components may have brought what was missing.
+        self.look_at_offer();
         let millis = std::time::Duration::from_millis(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
         let entry = reeve_crds::outcome::HistoryEntry {
             revision: desired.revision.shown.to_string(),

@@ -5,7 +5,7 @@ use reeve_crds::{Runtime, State};
 use reeve_tests::{eventually, until};
 use serde_json::json;
 
-use super::scene::{Scene, config};
+use super::scene::{Scene, config, definition};
 
 fn labels(runtime: &Runtime) -> Vec<&str> {
     runtime.metadata.labels.iter().flatten().map(|(key, _)| key.as_str()).collect()
@@ -74,4 +74,45 @@ async fn a_runtime_names_the_file_that_it_moved_to() {
     let names_it = |runtime: &Runtime| runtime.spec.file.as_deref() == Some(&*moved);
     until(&scene.api::<Runtime>(), &scene.runtime, "the file is named", names_it).await;
     assert_eq!(scene.versions().await["ConfigMap/settings"], before, "its objects are what they were");
+}
+
+fn capable(runtime: &Runtime) -> Option<(&str, &str)> {
+    let conditions = runtime.status.as_ref()?.conditions.iter();
+    let mut capable = conditions.filter(|condition| condition.type_ == "Capable");
+    capable.next().map(|condition| (condition.status.as_str(), condition.message.as_str()))
+}
+
+#[tokio::test]
+async fn a_cluster_that_is_not_what_the_file_declares_is_told_and_keeps_nothing_back() {
+    let scene = Scene::new("capable").await;
+    let group = format!("{}.example.com", scene.namespace);
+    let declare = |version: &str| {
+        let text = format!("capabilities: {{ kubernetesVersion: {version:?}, apiVersions: [{group}/v1/Widget] }}\n");
+        scene.runtime(&scene.runtime, &text);
+    };
+    declare("v1.2.3");
+    scene.component("web", "1.0.0", &config("settings", "git"));
+    let first = scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    scene.applied(&first).await;
+    let api = scene.api::<Runtime>();
+    let lacks_both = |runtime: &Runtime| {
+        capable(runtime).is_some_and(|(status, message)| {
+            status == "False" && message.contains("says v1.2.3") && message.contains("Widget")
+        })
+    };
+    let runtime = until(&api, &scene.runtime, "both are told", lacks_both).await;
+    let found = runtime.status.unwrap().applier.unwrap().kubernetes_version.unwrap();
+    scene.event("Incapable", &["v1.2.3", &found]).await;
+
+    declare(&found);
+    scene.component("kinds", "1.0.0", &definition(&group, "Widget"));
+    scene.push();
+    let has_all = |runtime: &Runtime| capable(runtime).is_some_and(|(status, _)| status == "True");
+    until(&api, &scene.runtime, "the file is right, and its own component brought the kind", has_all).await;
+
+    scene.runtime(&scene.runtime, "");
+    scene.push();
+    until(&api, &scene.runtime, "nothing is declared", |runtime| capable(runtime).is_none()).await;
 }
