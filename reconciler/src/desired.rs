@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use crate::health::Expressions;
 use crate::ledger::object_ref;
+use crate::owner;
 use crate::payload::{self, Options, Pointer};
 
 mod stage;
@@ -112,9 +113,14 @@ pub struct DesiredJob {
 }
 
 impl Desired {
-    /// What a bundle asks for, or what is wrong with its annotations and expressions. Components that are as before are
-    /// taken from there.
-    pub fn new(bundle: &Bundle, revision: Revision, before: Option<&Self>) -> Result<Self, Vec<Diagnostic>> {
+    /// What a bundle asks for if its Runtime lives in this namespace, or what is wrong with its annotations and expressions.
+    /// Components that are as before are taken from there.
+    pub fn new(
+        bundle: &Bundle,
+        namespace: &str,
+        revision: Revision,
+        before: Option<&Self>,
+    ) -> Result<Self, Vec<Diagnostic>> {
         let all = bundle.components.iter().flat_map(|component| &component.objects);
         let rules: Vec<Value> = all.filter(|object| &*object.key.kind == "ScalingRule").map(as_json).collect();
         let delegated = payload::delegated(rules.iter());
@@ -125,7 +131,7 @@ impl Desired {
             // What is delegated may change although the component does not.
             match same.filter(|_| delegated.is_empty()) {
                 Some(same) => same.clone(),
-                None => Arc::new(DesiredComponent::new(component, &delegated, &mut findings)),
+                None => Arc::new(DesiredComponent::new(component, namespace, &delegated, &mut findings)),
             }
         });
         let components = components.collect();
@@ -155,14 +161,19 @@ impl Desired {
 type Delegated = BTreeMap<ObjectRef, Vec<Pointer>>;
 
 impl DesiredComponent {
-    fn new(component: &BundleComponent, delegated: &Delegated, findings: &mut Vec<Diagnostic>) -> Self {
+    fn new(
+        component: &BundleComponent,
+        namespace: &str,
+        delegated: &Delegated,
+        findings: &mut Vec<Diagnostic>,
+    ) -> Self {
         let digest = component.digest.to_string();
         let mut objects = Vec::new();
         let mut jobs = Vec::new();
         for object in &component.objects {
             // A Job runs once per digest of its component, so that is part of what it is.
             let purpose = object.hook.as_ref().map(|_| digest.as_str());
-            match DesiredObject::new(object, delegated, purpose) {
+            match DesiredObject::new(object, namespace, delegated, purpose) {
                 Ok(desired) => match &object.hook {
                     Some(hook) => jobs.push(DesiredJob { object: desired, hook: hook.clone() }),
                     None => objects.push(desired),
@@ -272,13 +283,14 @@ fn expressions(component: &BundleComponent, findings: &mut Vec<Diagnostic>) -> A
 }
 
 impl DesiredObject {
-    fn new(object: &Object, delegated: &Delegated, purpose: Option<&str>) -> Result<Self, Diagnostic> {
+    fn new(object: &Object, namespace: &str, delegated: &Delegated, purpose: Option<&str>) -> Result<Self, Diagnostic> {
         let value = as_json(object);
         let options = options(object, &value)?;
         let mut ignored = options.ignore.clone();
         ignored.extend(delegated.get(&object_ref(&object.key)).into_iter().flatten().cloned());
-        let sent =
+        let mut sent =
             purpose.map_or_else(|| payload::with_content(&value), |purpose| payload::with_content_for(&value, purpose));
+        owner::mark(&mut sent, namespace);
         let content = sent.pointer("/metadata/annotations").and_then(|annotations| annotations.get(CONTENT)?.as_str());
         Ok(Self {
             key: object.key.clone(),

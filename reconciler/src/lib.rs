@@ -19,6 +19,7 @@ pub mod merge_patch;
 pub mod metrics;
 pub mod news;
 pub mod notification;
+pub mod owner;
 pub mod payload;
 pub mod plan;
 pub mod preview;

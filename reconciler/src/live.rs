@@ -2,11 +2,12 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use reeve_crds::annotation;
-use reeve_renderer::bundle::{COMPONENT_LABEL, RUNTIME_LABEL};
+use reeve_renderer::bundle::COMPONENT_LABEL;
 
 use crate::FIELD_MANAGER;
 use crate::fields::owned_hash;
 use crate::health::Health;
+use crate::owner::Owner;
 use crate::payload::Prune;
 
 mod hub;
@@ -27,8 +28,8 @@ pub struct Live {
     pub content: Option<Box<str>>,
     /// Hash of the fields that we own.
     pub owned: Option<Box<str>>,
-    /// Runtime that claims it.
-    pub runtime: Option<Box<str>>,
+    /// Runtime that claims it, with its namespace.
+    pub owner: Option<Owner>,
     /// Component that claims it.
     pub component: Option<Box<str>>,
     /// Whether it is on its way out, and what holds it up.
@@ -55,8 +56,7 @@ enum WatchState {
 impl Live {
     /// What an object's metadata says.
     pub fn of(metadata: &ObjectMeta, health: Option<Health>) -> Self {
-        let label =
-            |name| metadata.labels.as_ref().and_then(|labels| labels.get(name)).map(|text| text.as_str().into());
+        let label = |name: &str| metadata.labels.as_ref().and_then(|labels| labels.get(name)).map(String::as_str);
         let annotation = |name| metadata.annotations.as_ref().and_then(|annotations| annotations.get(name));
         let managed = metadata.managed_fields.as_deref().unwrap_or_default();
         Self {
@@ -64,8 +64,8 @@ impl Live {
             resource_version: metadata.resource_version.as_deref().and_then(|text| text.parse().ok()).unwrap_or(0),
             content: annotation(annotation::CONTENT).map(|text| text.as_str().into()),
             owned: owned_hash(managed, FIELD_MANAGER).map(String::into_boxed_str),
-            runtime: label(RUNTIME_LABEL),
-            component: label(COMPONENT_LABEL),
+            owner: Owner::of(label),
+            component: label(COMPONENT_LABEL).map(Into::into),
             deleting: metadata
                 .deletion_timestamp
                 .as_ref()

@@ -4,7 +4,6 @@
 //! plan out makes no choice of its own.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use reeve_crds::inventory::EntryState;
 use reeve_crds::runtime::policy::DriftMode;
@@ -13,6 +12,7 @@ use reeve_renderer::object::ObjectKey;
 use crate::desired::{DesiredComponent, DesiredObject, Stage, is_precious};
 use crate::ledger::Entry;
 use crate::live::Live;
+use crate::owner::Owner;
 use crate::payload::{Apply, Prune};
 
 #[cfg(test)]
@@ -21,8 +21,8 @@ mod tests;
 /// By which rules a plan is made.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    /// The runtime that plans.
-    pub runtime: Arc<str>,
+    /// The runtime that plans, with its namespace.
+    pub owner: Owner,
     /// What to do about drift, unless an object says otherwise.
     pub drift: DriftMode,
     /// Whether what left Git is deleted.
@@ -157,9 +157,9 @@ pub fn removal(
 /// Another runtime that claims the object. Components of one runtime may hand an object over.
 fn other_owner(key: &ObjectKey, view: &dyn View, rules: &Rules) -> Option<String> {
     let live = view.live(key)?;
-    match live.runtime.as_deref() {
-        Some(runtime) if runtime != &*rules.runtime => {
-            Some(format!("component {} of runtime {runtime}", live.component.as_deref().unwrap_or("?")))
+    match &live.owner {
+        Some(owner) if *owner != rules.owner => {
+            Some(format!("component {} of runtime {owner}", live.component.as_deref().unwrap_or("?")))
         }
         _ => None,
     }
@@ -221,7 +221,7 @@ fn remove(key: &ObjectKey, entry: &Entry, view: &dyn View, rules: &Rules) -> Rem
     };
     // Made anew by us before a crash, or brought back from a backup, it is another object and ours all the same.
     let other_object = entry.uid.as_ref().is_some_and(|uid| *uid != live.uid) && live.owned.is_none();
-    if other_object || live.runtime.as_deref() != Some(&*rules.runtime) {
+    if other_object || live.owner.as_ref() != Some(&rules.owner) {
         return Removal::Forget;
     }
     match live.prune {

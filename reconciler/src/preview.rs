@@ -9,6 +9,7 @@ use reeve_renderer::object::ObjectKey;
 use crate::desired::Desired;
 use crate::ledger::{Change, Entry, Ledger};
 use crate::live::Live;
+use crate::owner::Owner;
 use crate::payload::{Apply, Prune};
 use crate::plan::{self, ComponentPlan, Rules, View};
 
@@ -78,7 +79,7 @@ pub struct Model {
 
 impl Model {
     /// A runtime to which this was applied; nothing was, if there is none.
-    pub fn of(runtime: &Arc<str>, desired: Option<&Desired>) -> Self {
+    pub fn of(runtime: &Arc<str>, owner: &Owner, desired: Option<&Desired>) -> Self {
         let mut model = Self { ledger: Ledger::load(runtime.clone(), []), objects: BTreeMap::new() };
         for component in desired.into_iter().flat_map(|desired| &desired.components) {
             for object in component.objects.iter().filter(|object| object.options.apply != Apply::Never) {
@@ -96,7 +97,7 @@ impl Model {
                     resource_version: 0,
                     content: Some(object.content.clone()),
                     owned: Some("".into()),
-                    runtime: Some((&**runtime).into()),
+                    owner: Some(owner.clone()),
                     component: Some((&*component.name).into()),
                     deleting: None,
                     prune: if object.keep { Prune::Never } else { object.options.prune },

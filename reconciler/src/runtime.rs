@@ -19,6 +19,7 @@ use crate::desired::{Desired, DesiredComponent, DesiredObject};
 use crate::ledger::{Entry, Keeper};
 use crate::live::{Hub, Live, Scope};
 use crate::metrics::Metrics;
+use crate::owner::Owner;
 use crate::plan::{self, Rules, View};
 
 mod budget;
@@ -50,6 +51,8 @@ use contest::Contests;
 #[derive(Clone, Debug)]
 struct Context {
     runtime: Arc<str>,
+    /// The same with its namespace, as its objects name it.
+    owner: Owner,
     spec: Arc<RuntimeSpec>,
     cluster: Cluster,
     hub: Hub,
@@ -122,7 +125,7 @@ impl Context {
     }
 
     fn rules(&self) -> Rules {
-        Rules { runtime: self.runtime.clone(), drift: self.spec.drift.mode, prune: self.spec.prune }
+        Rules { owner: self.owner.clone(), drift: self.spec.drift.mode, prune: self.spec.prune }
     }
 
     fn drift_mode(&self, object: &DesiredObject) -> DriftMode {

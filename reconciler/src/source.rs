@@ -318,7 +318,7 @@ impl Source {
         let (mirrors, workshop) = (self.with.mirrors.clone(), self.workshop.clone());
         let (url, path) = (self.object.spec.url.clone(), self.object.spec.path.clone());
         let before = self.in_force.clone();
-        let (source, wanted) = (self.name.clone(), revision.clone());
+        let (namespace, source, wanted) = (self.namespace.clone(), self.name.clone(), revision.clone());
         let opened = tokio::task::spawn_blocking(move || {
             let unreadable =
                 |error: crate::git::MirrorError| Finding::new(error.reason(), reeve_process::chain(&error), false);
@@ -326,7 +326,7 @@ impl Source {
             let before =
                 before.and_then(|before| mirrors.tree(&before.url, &before.revision.commit, &before.path).ok());
             let before = before.as_ref().map(|tree| tree as &dyn reeve_renderer::tree::Tree);
-            workshop.open(&tree, before, &wanted, &source).map_err(|error| match error {
+            workshop.open(&tree, before, &wanted, (&namespace, &source)).map_err(|error| match error {
                 OpenError::Refused { ref findings } => {
                     let errors = findings.iter().filter(|finding| finding.is_error());
                     let reason = if errors.clone().any(|finding| finding.code == "released-chart") {

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write as _};
 use std::sync::Arc;
 
+use reeve_reconciler::owner::Owner;
 use reeve_reconciler::preview::{Model, Preview, preview};
 use reeve_renderer::cache::MemoryCache;
 use reeve_renderer::diagnostic::Diagnostic;
@@ -74,7 +75,7 @@ fn all_wanted(
     cache: &MemoryCache,
 ) -> Result<Vec<Wanted>, Vec<Diagnostic>> {
     let mut all = Vec::with_capacity(names.len());
-    let mut make = |name: &Arc<str>, findings: &mut Findings| match wanted::one(fleet, cache, name, &source.shown) {
+    let mut make = |name: &Arc<str>, findings: &mut Findings| match wanted::one(fleet, cache, name, &source.shown, "") {
         Some(Ok(wanted)) => {
             findings.add_for(name, wanted.warnings.clone());
             all.push(wanted);
@@ -116,8 +117,9 @@ fn between(before: &Source, after: &Source, args: &PlanArgs) -> Result<Outcome, 
         let was: BTreeMap<Arc<str>, Wanted> = was.into_iter().map(|was| (was.runtime.clone(), was)).collect();
         now.into_iter()
             .map(|now| {
-                let model = Model::of(&now.runtime, was.get(&now.runtime).map(|was| &was.desired));
-                let plan = preview(&now.desired, &model.ledger, &|key| model.live(key), &now.rules());
+                let owner = Owner::new("", &now.runtime);
+                let model = Model::of(&now.runtime, &owner, was.get(&now.runtime).map(|was| &was.desired));
+                let plan = preview(&now.desired, &model.ledger, &|key| model.live(key), &now.rules(owner));
                 (now.runtime, plan)
             })
             .collect()

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use reeve_crds::RuntimeSpec;
 use reeve_reconciler::desired::{Desired, Revision};
+use reeve_reconciler::owner::Owner;
 use reeve_reconciler::plan::Rules;
 use reeve_reconciler::source;
 use reeve_renderer::cache::MemoryCache;
@@ -26,25 +27,27 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// As `reeve run` has them.
-    pub(super) fn rules(&self) -> Rules {
-        Rules { runtime: self.runtime.clone(), drift: self.spec.drift.mode, prune: self.spec.prune }
+    /// As `reeve run` has them, for a runtime that its objects call so.
+    pub(super) fn rules(&self, owner: Owner) -> Rules {
+        Rules { owner, drift: self.spec.drift.mode, prune: self.spec.prune }
     }
 }
 
-/// What one runtime should be, or what is in the way of it; `None` if there is no such runtime.
+/// What one runtime should be if it lives in this namespace, or what is in the way of it; `None` if there is no such
+/// runtime.
 pub(super) fn one(
     fleet: &Fleet,
     cache: &MemoryCache,
     name: &Arc<str>,
     shown: &str,
+    namespace: &str,
 ) -> Option<Result<Wanted, Vec<Diagnostic>>> {
     let resolved = resolve::resolve(fleet, name)?;
     Some(resolved.and_then(|resolved| {
         let bundle = Renderer::new(&fleet.settings, cache).runtime(&resolved)?;
         let spec = source::spec(&resolved)
             .map_err(|error| vec![Diagnostic::error("runtime", format!("the runtime would be refused: {error}"))])?;
-        let desired = Desired::new(&bundle, Revision { shown: shown.into(), commit: "".into() }, None)?;
+        let desired = Desired::new(&bundle, namespace, Revision { shown: shown.into(), commit: "".into() }, None)?;
         Ok(Wanted { runtime: name.clone(), desired, spec, warnings: bundle.warnings })
     }))
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use reeve_renderer::bundle::{COMPONENT_LABEL, RUNTIME_LABEL};
+use reeve_renderer::bundle::COMPONENT_LABEL;
 use reeve_renderer::object::ObjectKey;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -18,6 +18,7 @@ use super::{Live, WatchState};
 use crate::clock::{Clock, since};
 use crate::cluster::{Account, Cluster, Kind};
 use crate::health::{self, Expressions, Health};
+use crate::owner::Owner;
 use crate::refusal::Refusal;
 
 mod following;
@@ -48,7 +49,7 @@ pub struct WatchFailure {
     pub message: String,
 }
 
-type Rules = Arc<Mutex<HashMap<(Box<str>, Box<str>), Arc<[Expressions]>>>>;
+type Rules = Arc<Mutex<HashMap<(Owner, Box<str>), Arc<[Expressions]>>>>;
 type Watches = HashMap<(Scope, Kind), Arc<watch::Sender<WatchState>>>;
 
 /// All watches of one cluster. They end when the last clone goes.
@@ -84,16 +85,16 @@ impl Hub {
     }
 
     /// What changes of a runtime's objects.
-    pub fn subscribe(&self, runtime: Arc<str>) -> Dirty {
-        self.index.subscribe(runtime)
+    pub fn subscribe(&self, owner: Owner) -> Dirty {
+        self.index.subscribe(owner)
     }
 
     /// How the health of a component's own kinds is told. Objects of it that were judged by other rules are read again,
     /// which [`watch`](Self::watch) waits for.
-    pub fn set_rules(&self, runtime: &str, component: &str, rules: &Arc<[Expressions]>) {
+    pub fn set_rules(&self, owner: &Owner, component: &str, rules: &Arc<[Expressions]>) {
         let before = {
             let mut all = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
-            let of = (runtime.into(), component.into());
+            let of = (owner.clone(), component.into());
             if rules.is_empty() { all.remove(&of) } else { all.insert(of, rules.clone()) }
         };
         let changed = Expressions::differing(before.as_deref().unwrap_or_default(), rules);
@@ -103,7 +104,7 @@ impl Hub {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         for ((_, Kind { resource, .. }), state) in &running.0 {
             let is_judged = changed.iter().any(|rule| rule.is_for(&resource.api_version, &resource.kind));
-            if is_judged && self.index.has_any(&resource.group, &resource.kind, runtime, component) {
+            if is_judged && self.index.has_any(&resource.group, &resource.kind, owner, component) {
                 state.send_if_modified(|state| {
                     let outdated = matches!(state, WatchState::Listing | WatchState::Watching);
                     if outdated {
@@ -128,9 +129,9 @@ impl Hub {
     /// How an object is doing, by the rules of its component.
     pub fn assess(&self, object: &serde_json::Value) -> Health {
         let label = |name: &str| object.pointer("/metadata/labels").and_then(|labels| labels.get(name)?.as_str());
-        let rules = label(RUNTIME_LABEL).zip(label(COMPONENT_LABEL)).and_then(|(runtime, component)| {
+        let rules = Owner::of(label).zip(label(COMPONENT_LABEL)).and_then(|(owner, component)| {
             let all = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
-            all.get(&(runtime.into(), component.into())).cloned()
+            all.get(&(owner, component.into())).cloned()
         });
         health::assess(object, rules.as_deref().unwrap_or_default(), self.clock.now())
     }

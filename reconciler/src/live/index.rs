@@ -7,6 +7,7 @@ use reeve_renderer::object::ObjectKey;
 use tokio::sync::Notify;
 
 use super::Live;
+use crate::owner::Owner;
 
 /// All objects of ours in one cluster. Clones are the same index.
 #[derive(Clone, Debug, Default)]
@@ -17,7 +18,7 @@ struct Seen {
     objects: BTreeMap<ObjectKey, (Live, u64)>,
     /// Counts what we put in ourselves after a write, which a listing begun earlier cannot know.
     writes: u64,
-    readers: HashMap<Arc<str>, Vec<Dirty>>,
+    readers: HashMap<Owner, Vec<Dirty>>,
 }
 
 /// The objects of one runtime that changed since somebody looked. Bounded by the number of its objects.
@@ -58,19 +59,19 @@ impl Index {
     }
 
     /// Whether an object of this kind is a component's.
-    pub(super) fn has_any(&self, group: &str, kind: &str, runtime: &str, component: &str) -> bool {
+    pub(super) fn has_any(&self, group: &str, kind: &str, owner: &Owner, component: &str) -> bool {
         let first = ObjectKey { group: group.into(), kind: kind.into(), namespace: None, name: "".into() };
         let seen = self.lock();
         let of_kind = seen.objects.range(first..).take_while(|(key, _)| *key.group == *group && *key.kind == *kind);
         of_kind
             .map(|(_, (live, _))| live)
-            .any(|live| live.runtime.as_deref() == Some(runtime) && live.component.as_deref() == Some(component))
+            .any(|live| live.owner.as_ref() == Some(owner) && live.component.as_deref() == Some(component))
     }
 
-    pub(super) fn subscribe(&self, runtime: Arc<str>) -> Dirty {
+    pub(super) fn subscribe(&self, owner: Owner) -> Dirty {
         let dirty = Dirty::default();
         let mut seen = self.lock();
-        let readers = seen.readers.entry(runtime).or_default();
+        let readers = seen.readers.entry(owner).or_default();
         readers.retain(|reader| Arc::strong_count(&reader.0) > 1);
         readers.push(dirty.clone());
         dirty
@@ -96,7 +97,7 @@ impl Index {
         let mut seen = self.lock();
         let is_it = seen.objects.get(key).is_some_and(|(live, _)| uid.is_none_or(|uid| *live.uid == *uid));
         if is_it && let Some((live, _)) = seen.objects.remove(key) {
-            seen.tell(key, &[live.runtime.as_deref()]);
+            seen.tell(key, &[live.owner.as_ref()]);
         }
     }
 
@@ -114,7 +115,7 @@ impl Index {
         let gone: Vec<ObjectKey> = gone.map(|(key, _)| key.clone()).collect();
         for key in gone {
             if let Some((live, _)) = seen.objects.remove(&key) {
-                seen.tell(&key, &[live.runtime.as_deref()]);
+                seen.tell(&key, &[live.owner.as_ref()]);
             }
         }
     }
@@ -140,15 +141,15 @@ impl Seen {
             Live { resource_version: 0, ..before.clone() } == Live { resource_version: 0, ..live.clone() }
         });
         if !same {
-            let runtimes = [before.as_ref().and_then(|before| before.runtime.as_deref()), live.runtime.as_deref()];
-            self.tell(&key, &runtimes);
+            let owners = [before.as_ref().and_then(|before| before.owner.as_ref()), live.owner.as_ref()];
+            self.tell(&key, &owners);
         }
         self.objects.insert(key, (live, writes));
     }
 
-    fn tell(&self, key: &ObjectKey, runtimes: &[Option<&str>]) {
-        for runtime in runtimes.iter().flatten() {
-            for reader in self.readers.get(*runtime).into_iter().flatten() {
+    fn tell(&self, key: &ObjectKey, owners: &[Option<&Owner>]) {
+        for owner in owners.iter().flatten() {
+            for reader in self.readers.get(*owner).into_iter().flatten() {
                 reader.mark(key);
             }
         }
@@ -164,13 +165,17 @@ mod tests {
         ObjectKey { group: "".into(), kind: "ConfigMap".into(), namespace: Some("shop".into()), name: name.into() }
     }
 
+    fn owner(runtime: &str) -> Owner {
+        Owner::new("reeve-system", runtime)
+    }
+
     fn live(version: u64, content: &str) -> Live {
         Live {
             uid: "1".into(),
             resource_version: version,
             content: Some(content.into()),
             owned: None,
-            runtime: Some("eu".into()),
+            owner: Some(owner("eu")),
             component: None,
             deleting: None,
             prune: Prune::Default,
@@ -203,19 +208,19 @@ mod tests {
     fn whose_objects_of_a_kind_there_are_is_known() {
         let index = Index::default();
         index.seen(key("a"), Live { component: Some("web".into()), ..live(1, "x") });
-        assert!(index.has_any("", "ConfigMap", "eu", "web"));
+        assert!(index.has_any("", "ConfigMap", &owner("eu"), "web"));
         for (group, kind, runtime, component) in
             [("apps", "ConfigMap", "eu", "web"), ("", "Secret", "eu", "web"), ("", "ConfigMap", "us", "web")]
         {
-            assert!(!index.has_any(group, kind, runtime, component), "{group} {kind} {runtime}");
+            assert!(!index.has_any(group, kind, &owner(runtime), component), "{group} {kind} {runtime}");
         }
-        assert!(!index.has_any("", "ConfigMap", "eu", "db"));
+        assert!(!index.has_any("", "ConfigMap", &owner("eu"), "db"));
     }
 
     #[test]
     fn a_runtime_is_told_of_its_own_objects_and_only_when_they_matter() {
         let index = Index::default();
-        let (ours, theirs) = (index.subscribe("eu".into()), index.subscribe("us".into()));
+        let (ours, theirs) = (index.subscribe(owner("eu")), index.subscribe(owner("us")));
         index.seen(key("a"), live(1, "x"));
         assert_eq!(ours.take().len(), 1);
         index.seen(key("a"), live(2, "x"));

@@ -28,8 +28,12 @@ impl View for Model {
     }
 }
 
+fn owner(runtime: &str) -> Owner {
+    Owner::new("reeve-system", runtime)
+}
+
 fn rules(drift: DriftMode, prune: bool) -> Rules {
-    Rules { runtime: RUNTIME.into(), drift, prune }
+    Rules { owner: owner(RUNTIME), drift, prune }
 }
 
 fn key(kind: &str, name: &str) -> ObjectKey {
@@ -92,7 +96,7 @@ fn live(content: &str, owned: Option<&str>) -> Live {
         resource_version: 1,
         content: Some(content.into()),
         owned: owned.map(Into::into),
-        runtime: Some(RUNTIME.into()),
+        owner: Some(owner(RUNTIME)),
         component: Some("web".into()),
         deleting: None,
         prune: Prune::Default,
@@ -156,8 +160,8 @@ fn what_is_done_to_an_object_that_git_no_longer_wants() {
         ("ConfigMap", entry(EntryState::Planned, None, None), Some(ours()), true, Removal::Delete),
         ("ConfigMap", entry(EntryState::Planned, None, None), None, true, Removal::Settle),
         ("ConfigMap", applied(), None, true, Removal::Forget),
-        ("ConfigMap", applied(), Some(Live { runtime: Some("us".into()), ..ours() }), true, Removal::Forget),
-        ("ConfigMap", applied(), Some(Live { runtime: None, ..ours() }), true, Removal::Forget),
+        ("ConfigMap", applied(), Some(Live { owner: Some(owner("us")), ..ours() }), true, Removal::Forget),
+        ("ConfigMap", applied(), Some(Live { owner: None, ..ours() }), true, Removal::Forget),
         ("ConfigMap", applied(), Some(Live { uid: "2".into(), ..ours() }), true, Removal::Delete),
         ("ConfigMap", applied(), Some(Live { uid: "2".into(), owned: None, ..ours() }), true, Removal::Forget),
         ("ConfigMap", applied(), Some(with(Prune::Never)), true, Removal::Release),
@@ -199,7 +203,7 @@ fn to_look_again_and_to_forget_is_nothing_to_do() {
 fn an_object_of_another_runtime_is_claimed_and_not_touched() {
     let key = key("ConfigMap", "a");
     let mut model = Model::default();
-    model.objects.insert(key.clone(), Live { runtime: Some("us".into()), ..live("c", None) });
+    model.objects.insert(key.clone(), Live { owner: Some(owner("us")), ..live("c", None) });
     let desired = component(vec![object(&key, "c", Options::default())]);
     let plan = super::component(&desired, [], &model, &rules(DriftMode::Repair, true), &|_| false);
     assert_eq!(plan.claimed, [(key, "component web of runtime us".to_owned())]);
@@ -255,7 +259,7 @@ fn an_object() -> impl Strategy<Value = Option<Live>> {
     let some = ("[12]", "[cd]", prop::option::of("[op]"), runtime, any::<bool>(), prune);
     prop::option::of(some.prop_map(|(uid, content, owned, runtime, deleting, prune)| Live {
         uid: uid.into(),
-        runtime: runtime.map(Into::into),
+        owner: runtime.map(owner),
         deleting: deleting.then(|| "finalizer".into()),
         prune,
         ..live(&content, owned.as_deref())
@@ -305,14 +309,14 @@ proptest! {
             prop_assert!(desired.object(key).is_none(), "{key} is wanted");
             if let Removal::Delete = removal {
                 let live = &model.objects[key];
-                prop_assert_eq!(live.runtime.as_deref(), Some(RUNTIME), "the label claims it");
+                prop_assert_eq!(live.owner.clone(), Some(owner(RUNTIME)), "the label claims it");
                 prop_assert!(model.entries.contains_key(key), "the inventory claims it");
                 prop_assert!(!is_precious(&key.group, &key.kind) || live.prune == Prune::Always, "{} is precious", key);
                 prop_assert!(live.prune != Prune::Never);
             }
         }
         for step in &plan.steps {
-            let foreign = model.objects.get(&step.key).is_some_and(|live| live.runtime.as_deref() == Some("us"));
+            let foreign = model.objects.get(&step.key).is_some_and(|live| live.owner == Some(owner("us")));
             prop_assert!(!foreign, "{} is another runtime's", step.key);
         }
         model.carry_out(&plan, &desired);

@@ -108,7 +108,7 @@ impl Work {
 
     async fn until_ended(&self, job: &DesiredJob) -> Result<Health, Trouble> {
         let key = &job.object.key;
-        let dirty = self.ctx.hub.subscribe(self.ctx.runtime.clone());
+        let dirty = self.ctx.hub.subscribe(self.ctx.owner.clone());
         let ended = async {
             loop {
                 let health = self.ctx.live(key).and_then(|live| live.health);

@@ -78,8 +78,7 @@ async fn remove_one(
     };
     let scope = ctx.scope(&applier.account, target, key);
     ctx.hub.watch(&scope, &kind).await?;
-    if removal == Removal::Settle && ctx.hub.get(key).is_none_or(|live| live.runtime.as_deref() != Some(&*ctx.runtime))
-    {
+    if removal == Removal::Settle && ctx.hub.get(key).is_none_or(|live| live.owner.as_ref() != Some(&ctx.owner)) {
         forget();
         return Ok(false);
     }

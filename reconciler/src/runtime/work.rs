@@ -198,7 +198,7 @@ impl Work {
     async fn announce(&self) -> Result<(), Trouble> {
         let is_free = |key: &ObjectKey| {
             self.ctx.keeper.read(|ledger| ledger.get(key).is_none())
-                && self.ctx.hub.get(key).is_none_or(|live| live.runtime.as_deref() == Some(&*self.ctx.runtime))
+                && self.ctx.hub.get(key).is_none_or(|live| live.owner.as_ref() == Some(&self.ctx.owner))
         };
         let free = self.desired.objects.iter().filter(|object| object.options.apply == Apply::Always);
         let free = free.filter(|object| is_free(&object.key));

@@ -26,6 +26,7 @@ use crate::ledger::{Keeper, Ledger, Pages};
 use crate::live::{Dirty, Hub};
 use crate::metrics::Metrics;
 use crate::news::{News, Telling};
+use crate::owner::Owner;
 use crate::refusal::Refusal;
 
 mod advance;
@@ -160,9 +161,9 @@ impl Worker {
         for name in keeper.read(Ledger::components) {
             records.entry(name.clone()).or_insert_with(|| Record::new(name, RuntimeComponentStatus::default(), now));
         }
-        let ctx = Arc::new(context(&setup, name.clone(), keeper, object));
+        let ctx = Arc::new(context(&setup, name, keeper, object));
         Ok(Self {
-            dirty: setup.hub.subscribe(name),
+            dirty: setup.hub.subscribe(ctx.owner.clone()),
             next_full_check: after(now, object.spec.drift.full_check_interval.into()),
             status: object.status.clone().unwrap_or_default(),
             handled: None,
@@ -331,6 +332,7 @@ impl Worker {
 fn context(setup: &Setup, runtime: Arc<str>, keeper: Keeper, object: &Runtime) -> Context {
     let spec = Arc::new(object.spec.clone());
     Context {
+        owner: Owner::new(object.metadata.namespace.as_deref().unwrap_or_default(), &runtime),
         runtime,
         budget: Budget::new(slots(&spec), setup.writes.clone()),
         cluster: setup.cluster.clone(),

@@ -97,7 +97,7 @@ impl Workshop {
         tree: &dyn Tree,
         before: Option<&dyn Tree>,
         revision: &Revision,
-        source: &str,
+        (namespace, source): (&str, &str),
     ) -> Result<Opened, OpenError> {
         let (fleet, said) = self.loader.load(tree)?;
         let mut findings = Findings::new();
@@ -120,8 +120,12 @@ impl Workshop {
             let Some(resolved) = resolve::resolve(&fleet, &name) else { continue };
             let made = resolved.and_then(|resolved| {
                 let bundle = renderer.runtime(&resolved)?;
-                let desired =
-                    Desired::new(&bundle, revision.clone(), kept.get(&name).map(|(_, desired, _)| &**desired))?;
+                let desired = Desired::new(
+                    &bundle,
+                    namespace,
+                    revision.clone(),
+                    kept.get(&name).map(|(_, desired, _)| &**desired),
+                )?;
                 Ok((desired, object::runtime(&resolved, source), bundle.warnings))
             });
             match made {

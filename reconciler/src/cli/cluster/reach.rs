@@ -10,6 +10,7 @@ use reeve_reconciler::clock::Clock;
 use reeve_reconciler::cluster::{Cluster, KindsError};
 use reeve_reconciler::ledger::{Keeper, Ledger, LedgerError};
 use reeve_reconciler::live::Hub;
+use reeve_reconciler::owner::Owner;
 use reeve_reconciler::refusal::Refusal;
 
 use super::connection::configure;
@@ -23,8 +24,8 @@ pub(in crate::cli) struct Reach {
     pub(in crate::cli) cluster: Cluster,
     pub(in crate::cli) hub: Hub,
     client: Client,
-    /// Where the inventories are.
-    namespace: String,
+    /// Where the Runtimes and their inventories are.
+    pub(in crate::cli) namespace: String,
     server: String,
     limit: Duration,
 }
@@ -40,6 +41,11 @@ impl Reach {
         let client = cluster.own().map_err(|error| refused("make a client", &error))?;
         let hub = Hub::new(cluster.clone(), Clock::system());
         Ok(Self { cluster, hub, client, namespace, server, limit: args.request_timeout })
+    }
+
+    /// What the objects of a runtime call it.
+    pub(in crate::cli) fn owner(&self, runtime: &str) -> Owner {
+        Owner::new(&self.namespace, runtime)
     }
 
     /// What the inventory says of a runtime.

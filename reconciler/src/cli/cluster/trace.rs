@@ -4,7 +4,8 @@ use std::io::Write as _;
 
 use kube::ResourceExt;
 use kube::api::{Api, DynamicObject, ListParams};
-use reeve_crds::{GitSource, Inventory, Runtime, RuntimeComponent};
+use reeve_crds::{GitSource, Runtime, RuntimeComponent};
+use reeve_reconciler::owner::NAMESPACE_LABEL;
 use reeve_renderer::bundle::{COMPONENT_LABEL, RUNTIME_LABEL};
 
 use super::connection::{Connection, Scope};
@@ -59,7 +60,7 @@ async fn follow(connection: &Connection, kinds: &Kinds, kind: &Kind, name: &str)
     let mut chain = vec![(kind.clone(), object)];
     while chain.len() < OWNERS
         && let Some((_, last)) = chain.last()
-        && labels(last).is_none()
+        && Marks::of(last).is_none()
         && let Some(owner) = last.owner_references().iter().find(|owner| owner.controller == Some(true)).cloned()
         && let Some(kind) = kinds.exact(&owner.api_version, &owner.kind)
     {
@@ -70,8 +71,8 @@ async fn follow(connection: &Connection, kinds: &Kinds, kind: &Kind, name: &str)
             Some(_) | None => break,
         }
     }
-    let owned = match chain.last().and_then(|(_, last)| labels(last).map(|labels| (labels, last))) {
-        Some(((runtime, component), last)) => Some(owned(connection, &runtime, &component, last).await?),
+    let owned = match chain.last().and_then(|(_, last)| Marks::of(last)) {
+        Some(marks) => Some(owned(connection, &marks).await?),
         None => None,
     };
     Ok(Answer { chain, owned, template: None })
@@ -90,28 +91,32 @@ async fn read(
     Ok(connection.ask(&format!("read {} {name}", kind.resource.kind), api.get_opt(name)).await?)
 }
 
-/// The runtime and the component that an object says it belongs to.
-fn labels(object: &DynamicObject) -> Option<(String, String)> {
-    let labels = object.labels();
-    Some((labels.get(RUNTIME_LABEL)?.clone(), labels.get(COMPONENT_LABEL)?.clone()))
+/// The component that an object says it belongs to.
+struct Marks<'a> {
+    namespace: &'a str,
+    runtime: &'a str,
+    component: &'a str,
 }
 
-/// What Reeve's kinds say of a component. They may live in any namespace.
-async fn owned(
-    connection: &Connection,
-    runtime: &str,
-    component: &str,
-    object: &DynamicObject,
-) -> Result<Owned, Failure> {
+impl<'a> Marks<'a> {
+    fn of(object: &'a DynamicObject) -> Option<Self> {
+        let label = |name| object.labels().get(name).map(String::as_str);
+        Some(Self {
+            namespace: label(NAMESPACE_LABEL)?,
+            runtime: label(RUNTIME_LABEL)?,
+            component: label(COMPONENT_LABEL)?,
+        })
+    }
+}
+
+/// What Reeve's kinds say of a component.
+async fn owned(connection: &Connection, marks: &Marks<'_>) -> Result<Owned, Failure> {
+    let Marks { namespace, runtime, component } = marks;
+    let mut owned = Owned { runtime: (*runtime).to_owned(), component: (*component).to_owned(), ..Owned::default() };
+    let scope = Scope::Namespace((*namespace).to_owned());
     let fields = format!("spec.runtime={runtime},spec.component={component}");
-    let found = connection.select::<RuntimeComponent>(&Scope::All, ListParams::default().fields(&fields)).await?;
-    let mut owned = Owned { runtime: runtime.to_owned(), component: component.to_owned(), ..Owned::default() };
-    owned.object = match found.len() {
-        0 | 1 => found.into_iter().next(),
-        _ => claiming(connection, found, object).await?,
-    };
-    let Some(namespace) = owned.object.as_ref().and_then(ResourceExt::namespace) else { return Ok(owned) };
-    let scope = Scope::Namespace(namespace);
+    let found = connection.select::<RuntimeComponent>(&scope, ListParams::default().fields(&fields)).await?;
+    owned.object = found.into_iter().next();
     let runtimes = connection.api::<Runtime>(&scope);
     owned.runtime_object = connection.ask(&format!("read runtime {runtime}"), runtimes.get_opt(runtime)).await?;
     let reference = owned.runtime_object.as_ref().and_then(|runtime| runtime.spec.source_ref.as_ref());
@@ -120,22 +125,4 @@ async fn owned(
         owned.source = connection.ask(&format!("read source {source}"), sources.get_opt(&source)).await?;
     }
     Ok(owned)
-}
-
-/// Of several components of one name in different namespaces, the one whose inventory has the object.
-async fn claiming(
-    connection: &Connection,
-    found: Vec<RuntimeComponent>,
-    object: &DynamicObject,
-) -> Result<Option<RuntimeComponent>, Failure> {
-    for component in &found {
-        let Some(namespace) = component.namespace() else { continue };
-        let params = ListParams::default().fields(&format!("spec.runtime={}", component.spec.runtime));
-        let pages = connection.select::<Inventory>(&Scope::Namespace(namespace), params).await?;
-        let mut entries = pages.iter().flat_map(|page| &page.spec.entries);
-        if entries.any(|entry| entry.uid.is_some() && entry.uid == object.uid()) {
-            return Ok(Some(component.clone()));
-        }
-    }
-    Ok(found.into_iter().next())
 }

@@ -34,7 +34,7 @@ pub(super) fn compare(source: &Source, args: &DiffArgs, terminal: &Terminal) -> 
         let reach = Reach::open(&args.connection).await?;
         let mut progress = Progress::new(names.len());
         for name in &names {
-            match wanted::one(&fleet, &cache, name, &source.shown) {
+            match wanted::one(&fleet, &cache, name, &source.shown, &reach.namespace) {
                 None => {}
                 Some(Err(said)) => {
                     findings.add_for(name, said);

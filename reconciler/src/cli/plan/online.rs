@@ -40,7 +40,7 @@ pub(super) fn plan(source: &Source, args: &PlanArgs) -> Result<Outcome, Failure>
 async fn plan_one(reach: &Reach, wanted: &Wanted) -> Result<Preview, Failure> {
     let ledger = reach.ledger(&wanted.runtime).await?;
     watch(reach, wanted, &ledger).await?;
-    Ok(preview(&wanted.desired, &ledger, &|key| reach.hub.get(key), &wanted.rules()))
+    Ok(preview(&wanted.desired, &ledger, &|key| reach.hub.get(key), &wanted.rules(reach.owner(&wanted.runtime))))
 }
 
 /// Sees everything of the kinds that matter. What is not served does not exist.

@@ -31,7 +31,7 @@ impl Worker {
             self.rollout = Some(super::Rollout { began: now, changes: 0 });
         }
         for component in &desired.components {
-            self.setup.hub.set_rules(&self.ctx.runtime, &component.name, &component.health);
+            self.setup.hub.set_rules(&self.ctx.owner, &component.name, &component.health);
             let record = self
                 .records
                 .entry(component.name.clone())

@@ -57,7 +57,7 @@ impl Worker {
             Task::Remove => {
                 self.records.remove(&name);
                 self.specs.remove(&name);
-                self.setup.hub.set_rules(&self.ctx.runtime, &name, &Arc::default());
+                self.setup.hub.set_rules(&self.ctx.owner, &name, &Arc::default());
                 self.outlet.gone(&name);
             }
         }

@@ -70,3 +70,36 @@ async fn a_runtime_that_two_sources_have_stays_with_the_first() {
     let runtime = scene.applied(&second).await;
     assert_eq!(runtime.spec.source_ref.unwrap().name, "fleet");
 }
+
+#[tokio::test]
+async fn runtimes_of_one_name_in_two_namespaces_keep_apart() {
+    let (ours, mut theirs) = (Scene::new("apart").await, Scene::new("apart-too").await);
+    theirs.repository.remove(&format!("runtimes/{}.yaml", theirs.runtime)).unwrap();
+    (theirs.runtime, theirs.target) = (ours.runtime.clone(), ours.target.clone());
+    theirs.runtime(&theirs.runtime, "");
+    ours.component("web", "1.0.0", &config("settings", "ours"));
+    let first = ours.push();
+    ours.follow().await;
+    let _reeves = (ours.reeve(), theirs.reeve());
+    ours.applied(&first).await;
+
+    theirs.component("web", "1.0.0", &[config("settings", "theirs"), config("more", "theirs")].concat());
+    theirs.push();
+    theirs.follow().await;
+    let refused = theirs.component_is("web", State::Warning, "Conflict").await.status.unwrap();
+    let message = refused.failure.unwrap().message;
+    assert!(message.contains(&format!("component web of runtime {}/{}", ours.namespace, ours.runtime)), "{message}");
+    assert_eq!(theirs.says("more").await.as_deref(), Some("theirs"));
+
+    // What another has is not taken away with what is ours, nor what we have with what is theirs.
+    theirs.drop_component("web");
+    theirs.component("other", "1.0.0", &config("more", "still theirs"));
+    let moved = theirs.push();
+    theirs.applied(&moved).await;
+    assert_eq!(ours.says("settings").await.as_deref(), Some("ours"));
+    ours.drop_component("web");
+    let gone = ours.push();
+    ours.applied(&gone).await;
+    assert_eq!(ours.says("settings").await, None);
+    assert_eq!(theirs.says("more").await.as_deref(), Some("still theirs"));
+}

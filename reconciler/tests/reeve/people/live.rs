@@ -69,7 +69,7 @@ async fn what_git_changed_and_what_people_changed_is_told_field_by_field() {
     scene.drop_component("old");
     patch(&scene, "apps/v1", "Deployment", "web", json!({ "spec": { "replicas": 5, "paused": true } })).await;
     scene.component("web", "1.1.0", &[config("new", "x"), config("settings", "other"), deployment("web", 0)].concat());
-    let (runtime, target) = (&scene.runtime, &scene.target);
+    let (runtime, target, namespace) = (&scene.runtime, &scene.target, &scene.namespace);
     let told = diff(&scene, &["-r", runtime]).await.with(1);
     let wanted = format!(
         "\
@@ -84,6 +84,7 @@ in runtime {runtime}
       +   labels:
       +     app.kubernetes.io/managed-by: reeve
       +     reeve.dev/component: web
+      +     reeve.dev/runtime-namespace: {namespace}
       +   name: new
       +   namespace: {target}
   - ConfigMap {target}/older (component old)
@@ -277,8 +278,8 @@ async fn an_object_of_another_runtime_is_not_ours_to_change() {
     scene.repository.remove("runtimes").unwrap();
     scene.runtime("another", "");
     let told = diff(&scene, &[]).await.with(1);
-    let message =
-        format!("      Conflict: belongs to component web of runtime {}: remove it there or here\n", scene.runtime);
+    let other = format!("{}/{}", scene.namespace, scene.runtime);
+    let message = format!("      Conflict: belongs to component web of runtime {other}: remove it there or here\n");
     assert!(told.out.contains(&message), "{}", told.out);
 }
 

@@ -32,7 +32,9 @@ async fn estate(prefix: &str, commit: &str) -> Estate {
         "apiVersion": "apps/v1", "kind": "Deployment",
         "metadata": {
             "name": "web", "namespace": estate.namespace,
-            "labels": { "reeve.dev/runtime": runtime, "reeve.dev/component": "web" },
+            "labels": {
+                "reeve.dev/runtime": runtime, "reeve.dev/runtime-namespace": estate.namespace, "reeve.dev/component": "web",
+            },
         },
         "spec": {
             "replicas": 0, "selector": { "matchLabels": { "app": "web" } },

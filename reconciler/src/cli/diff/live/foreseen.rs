@@ -48,7 +48,8 @@ impl Looking<'_> {
     pub(super) async fn changes(&self) -> Result<Found, Failure> {
         let ledger = self.reach.ledger(&self.wanted.runtime).await?;
         let there = There::read(self, &ledger).await?;
-        let plan = preview(&self.wanted.desired, &ledger, &|key| there.live(key), &self.wanted.rules());
+        let rules = self.wanted.rules(self.reach.owner(&self.wanted.runtime));
+        let plan = preview(&self.wanted.desired, &ledger, &|key| there.live(key), &rules);
         let of = |(name, plan): &'_ (Arc<str>, ComponentPlan)| {
             let component = self.wanted.desired.component(name).cloned();
             let steps = plan.steps.clone().into_iter();
