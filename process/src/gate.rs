@@ -5,6 +5,7 @@
 //! Whoever leads asks the [`Gate`] for a term, works with [`Term::client`], and starts anew with the next one; what was
 //! decided in one term can then not be sent in another.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,6 +30,7 @@ pub use term::{NotLeader, Term};
 #[derive(Clone, Debug)]
 pub struct Gate {
     terms: watch::Receiver<Option<Term>>,
+    elsewhere: watch::Receiver<Option<SocketAddr>>,
     requests: Requests,
 }
 
@@ -36,7 +38,8 @@ impl Gate {
     /// A gate that nobody guards: for commands that a person runs, and for tests.
     pub fn always_open() -> Self {
         let term = Term::begin(1, BootTime::NEVER, Arc::new(BootClock), None);
-        Self { terms: watch::channel(Some(term)).1, requests: Requests::default() }
+        let elsewhere = watch::channel(None).1;
+        Self { terms: watch::channel(Some(term)).1, elsewhere, requests: Requests::default() }
     }
 
     /// The same gate, whose clients count what they ask.
@@ -60,6 +63,11 @@ impl Gate {
         self.check().is_ok()
     }
 
+    /// Where the process is found that leads in our stead, if one does and says so.
+    pub fn elsewhere(&self) -> Option<SocketAddr> {
+        *self.elsewhere.borrow()
+    }
+
     /// Waits until this process leads. An error says that it never will again: whoever contended has ended.
     pub async fn leading(&self) -> Result<Term, NotLeader> {
         let mut terms = self.terms.clone();
@@ -81,6 +89,7 @@ impl Gate {
 #[derive(Debug)]
 pub(crate) struct GateKeeper {
     terms: watch::Sender<Option<Term>>,
+    elsewhere: watch::Sender<Option<SocketAddr>>,
     clock: Arc<dyn Clock>,
     margin: Duration,
     begun: u64,
@@ -90,7 +99,14 @@ impl GateKeeper {
     /// `margin` is how long after the end of a term nobody else may start.
     pub(crate) fn new(clock: Arc<dyn Clock>, margin: Duration) -> (Self, Gate) {
         let (terms, gate) = watch::channel(None);
-        (Self { terms, clock, margin, begun: 0 }, Gate { terms: gate, requests: Requests::default() })
+        let (elsewhere, found) = watch::channel(None);
+        let gate = Gate { terms: gate, elsewhere: found, requests: Requests::default() };
+        (Self { terms, elsewhere, clock, margin, begun: 0 }, gate)
+    }
+
+    /// Says where another leads.
+    pub(crate) fn point_to(&self, elsewhere: Option<SocketAddr>) {
+        self.elsewhere.send_replace(elsewhere);
     }
 
     /// Lets the gate be open until `until`, or closes it. True if a new term began.

@@ -8,6 +8,7 @@
 //! What this cannot do: a Lease deleted or edited by hand may give two leaders for up to `renew_deadline`.
 
 use std::hash::{BuildHasher, RandomState};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use kube::Client;
@@ -34,6 +35,8 @@ pub struct LeaseConfig {
     pub name: String,
     /// Unique per process, never reused: see [`identity`].
     pub identity: String,
+    /// Where others find us while we lead, if they have something that only a leader can answer.
+    pub address: Option<SocketAddr>,
     /// The `lease` label of the metrics: the name, unless a process contends for several of that name.
     pub label: String,
     pub timing: Timing,
@@ -42,7 +45,7 @@ pub struct LeaseConfig {
 impl LeaseConfig {
     pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
         let (namespace, name) = (namespace.into(), name.into());
-        Self { namespace, label: name.clone(), name, identity: identity(), timing: Timing::default() }
+        Self { namespace, label: name.clone(), name, identity: identity(), address: None, timing: Timing::default() }
     }
 }
 

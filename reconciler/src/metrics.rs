@@ -165,6 +165,7 @@ impl Metrics {
         let outcome = match answer {
             StatusCode::ACCEPTED => "accepted",
             StatusCode::FORBIDDEN => "refused",
+            StatusCode::SERVICE_UNAVAILABLE => "leaderless",
             _ => "malformed",
         };
         self.0.webhook_calls.get_or_create(&Outcome { outcome }).inc();

@@ -54,6 +54,7 @@ impl<S: Store> Contender<S> {
             () = self.contend() => {}
         }
         self.keeper.set(None);
+        self.keeper.point_to(None);
         self.report(false);
         self.release().await;
     }
@@ -111,6 +112,7 @@ impl<S: Store> Contender<S> {
     /// Brings gate, log and metrics in step with the elector.
     fn follow(&mut self) {
         let until = self.elector.leading_until();
+        self.keeper.point_to(self.elector.elsewhere());
         if self.keeper.set(until) {
             self.metrics.terms.inc();
             // Within one step a term may have run out and another begun.

@@ -1,5 +1,6 @@
 //! Decides what to do about a lease: pure, no clock, no requests. See the module above for the rules it follows.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -66,6 +67,8 @@ struct Seen {
     since: BootTime,
     /// How long its holder may stay silent.
     lasting: Duration,
+    /// Where its holder is found, if it says so.
+    address: Option<SocketAddr>,
 }
 
 impl Seen {
@@ -102,6 +105,14 @@ impl Elector {
         match self.state {
             State::Leading { until, .. } => Some(until),
             State::Standby { .. } => None,
+        }
+    }
+
+    /// Where another who leads is found.
+    pub(super) fn elsewhere(&self) -> Option<SocketAddr> {
+        match &self.state {
+            State::Standby { seen } => seen.as_ref().and_then(|seen| seen.address),
+            State::Leading { .. } => None,
         }
     }
 
@@ -144,7 +155,7 @@ impl Elector {
     }
 
     fn missing(&mut self, now: Now) -> Action {
-        let create = record::created(&self.config.name, &self.config.identity, self.lasting(), now.wall);
+        let create = record::created(&self.config, now.wall);
         match &mut self.state {
             State::Leading { .. } | State::Standby { seen: None } => Action::Create(create),
             State::Standby { seen: Some(seen) } => {
@@ -173,7 +184,8 @@ impl Elector {
         }
         // Of those who share a lease none asks for much more than another: a slip of the pen must not stop all for ever.
         let lasting = record::duration(&lease).unwrap_or(self.lasting()).min(self.lasting() * LONGEST_FOREIGN);
-        self.state = State::Standby { seen: Some(Seen { version, since: now.boot, lasting }) };
+        let address = record::address(&lease);
+        self.state = State::Standby { seen: Some(Seen { version, since: now.boot, lasting, address }) };
         Action::Rest
     }
 
@@ -195,7 +207,7 @@ impl Elector {
     }
 
     fn taken(&self, lease: Lease, now: Now) -> Lease {
-        record::taken(lease, &self.config.identity, self.lasting(), now.wall)
+        record::taken(lease, &self.config, now.wall)
     }
 
     fn renewed(&self, lease: Lease, now: Now) -> Lease {

@@ -1,10 +1,16 @@
 //! Reads and writes the fields of a Lease that we use; the others (`preferredHolder`, `strategy`) stay as they are.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
+
+use super::LeaseConfig;
+
+/// The annotation that says where the holder is found.
+const ADDRESS: &str = "reeve.dev/address";
 
 /// Nobody, if the holder is missing or empty.
 pub(super) fn holder(lease: &Lease) -> Option<&str> {
@@ -15,6 +21,12 @@ pub(super) fn holder(lease: &Lease) -> Option<&str> {
 pub(super) fn duration(lease: &Lease) -> Option<Duration> {
     let seconds = lease.spec.as_ref()?.lease_duration_seconds?;
     u64::try_from(seconds).ok().filter(|seconds| *seconds > 0).map(Duration::from_secs)
+}
+
+/// Where the holder is found, if it says so.
+pub(super) fn address(lease: &Lease) -> Option<SocketAddr> {
+    holder(lease)?;
+    lease.metadata.annotations.as_ref()?.get(ADDRESS)?.parse().ok()
 }
 
 /// Differs whenever anything was written in between.
@@ -28,16 +40,17 @@ pub(super) struct Version {
     resource_version: Option<String>,
 }
 
-pub(super) fn created(name: &str, identity: &str, lasting: Duration, at: Timestamp) -> Lease {
-    let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
+/// A lease that the contender holds from `at` on.
+pub(super) fn created(by: &LeaseConfig, at: Timestamp) -> Lease {
+    let metadata = ObjectMeta { name: Some(by.name.clone()), ..ObjectMeta::default() };
     let mut lease = Lease { metadata, spec: None };
-    hold(&mut lease, identity, lasting, at);
+    hold(&mut lease, by, at);
     lease
 }
 
-/// Makes `identity` the holder from `at` on.
-pub(super) fn taken(mut lease: Lease, identity: &str, lasting: Duration, at: Timestamp) -> Lease {
-    hold(&mut lease, identity, lasting, at);
+/// Makes the contender the holder from `at` on.
+pub(super) fn taken(mut lease: Lease, by: &LeaseConfig, at: Timestamp) -> Lease {
+    hold(&mut lease, by, at);
     let spec = lease.spec.get_or_insert_default();
     spec.lease_transitions = Some(spec.lease_transitions.unwrap_or_default().saturating_add(1));
     lease
@@ -55,10 +68,14 @@ pub(super) fn released(mut lease: Lease) -> Lease {
     lease
 }
 
-fn hold(lease: &mut Lease, identity: &str, lasting: Duration, at: Timestamp) {
+fn hold(lease: &mut Lease, by: &LeaseConfig, at: Timestamp) {
+    let annotations = lease.metadata.annotations.get_or_insert_default();
+    // What stands there is where the one before was found.
+    annotations.remove(ADDRESS);
+    annotations.extend(by.address.map(|address| (ADDRESS.to_owned(), address.to_string())));
     let spec = lease.spec.get_or_insert_default();
-    spec.holder_identity = Some(identity.to_owned());
-    spec.lease_duration_seconds = whole_seconds(lasting);
+    spec.holder_identity = Some(by.identity.clone());
+    spec.lease_duration_seconds = whole_seconds(by.timing.lease_duration());
     spec.acquire_time = Some(MicroTime(at));
     spec.renew_time = Some(MicroTime(at));
     spec.lease_transitions.get_or_insert(0);

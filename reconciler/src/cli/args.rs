@@ -85,6 +85,9 @@ pub(super) struct RunArgs {
     /// Where `POST /hooks/<id>` is served, for Git servers that tell of pushes
     #[arg(long, value_name = "ADDRESS")]
     pub(super) webhook_address: Option<std::net::SocketAddr>,
+    /// Under which address other replicas reach this one, to hand webhook calls over to whoever leads
+    #[arg(long, value_name = "IP", requires = "webhook_address")]
+    pub(super) pod_address: Option<std::net::IpAddr>,
     /// How many writes may be under way at once, of all runtimes together
     #[arg(long, value_name = "NUMBER", default_value = "32", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(super) concurrency: u16,

@@ -51,18 +51,24 @@ async fn work(args: RunArgs, process: Process) -> Result<(), Failure> {
     };
     with.metrics.register(&process.metrics);
     with.accepted.pass();
+    let server = match with.args.webhook_address {
+        Some(address) => Some(Server::bind("webhooks", address).await?),
+        None => None,
+    };
+    let address = server.as_ref().and_then(Server::address);
     let gate = if with.args.no_lease {
         Gate::always_open().counting(&process.requests)
     } else {
         let namespace = with.args.lease_namespace.clone().unwrap_or_else(|| with.config.default_namespace.clone());
         let mut lease = LeaseConfig::new(namespace, "reeve");
         lease.identity.clone_from(&with.identity);
+        lease.address = with.args.pod_address.zip(address).map(|(pod, bound)| (pod, bound.port()).into());
         process.contend(Client::try_from(with.config.clone())?, lease)
     };
-    if let Some(address) = with.args.webhook_address {
-        let server = Server::bind("webhooks", address).await?;
-        info!(address = %server.address().unwrap_or(address), "listening for webhooks");
-        let (stop, calls) = (with.stop.clone(), with.hooks.clone().serve(server, with.metrics.clone()));
+    if let Some(server) = server {
+        info!(address = address.map(tracing::field::display), "listening for webhooks");
+        let (stop, hooks) = (with.stop.clone(), with.hooks.clone());
+        let calls = hooks.serve(server, gate.clone(), with.metrics.clone());
         process.spawn("webhooks", async move {
             tokio::select! { () = calls => {}, () = stop.cancelled() => {} }
         });

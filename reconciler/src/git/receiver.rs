@@ -1,12 +1,14 @@
 //! The receiver of webhooks: `POST /hooks/<id>`, each with a body of bounded size.
 //!
 //! A genuine call wakes its source and does nothing else, so a call that is sent twice is harmless. Whoever does not
-//! know a token cannot tell a hook that exists from one that does not.
+//! know a token cannot tell a hook that exists from one that does not. A Service in front of several replicas may choose any
+//! of them, and only the one that leads knows the hooks: the others hand a call over to it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use reeve_crds::git_source::WebhookType;
+use reeve_process::Gate;
 use reeve_process::secret::Secret;
 use reeve_process::server::Server;
 use tokio::sync::Notify;
@@ -14,6 +16,7 @@ use tokio::sync::Notify;
 use crate::metrics::Metrics;
 
 mod answer;
+mod handover;
 #[cfg(test)]
 mod tests;
 
@@ -47,12 +50,12 @@ impl Hooks {
         self.table.write().unwrap_or_else(PoisonError::into_inner).remove(id);
     }
 
-    /// Answers calls for ever, and counts them.
-    pub async fn serve(self, server: Server, metrics: Metrics) {
+    /// Answers calls for ever, and counts them. Whoever does not lead hands them to whoever does.
+    pub async fn serve(self, server: Server, gate: Gate, metrics: Metrics) {
         let answers = move |request| {
-            let (hooks, metrics) = (self.clone(), metrics.clone());
+            let (hooks, gate, metrics) = (self.clone(), gate.clone(), metrics.clone());
             async move {
-                let answered = answer(request, &hooks).await;
+                let answered = answer(request, &hooks, &gate).await;
                 metrics.called(answered.status());
                 answered
             }

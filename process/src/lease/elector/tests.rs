@@ -5,10 +5,12 @@ use crate::lease::Timing;
 
 const LEASE: Duration = Duration::from_secs(15);
 
+fn config(identity: &str) -> LeaseConfig {
+    LeaseConfig { identity: identity.to_owned(), timing: Timing::default(), ..LeaseConfig::new("ns", "x") }
+}
+
 fn elector(identity: &str) -> Elector {
-    let config =
-        LeaseConfig { identity: identity.to_owned(), timing: Timing::default(), ..LeaseConfig::new("ns", "x") };
-    Elector::new(config)
+    Elector::new(config(identity))
 }
 
 fn at(seconds: u64) -> Now {
@@ -18,7 +20,7 @@ fn at(seconds: u64) -> Now {
 
 /// The record as a server gives it.
 fn held_by(holder: &str, version: u32) -> Lease {
-    let mut lease = record::created("x", holder, LEASE, at(0).wall);
+    let mut lease = record::created(&config(holder), at(0).wall);
     lease.metadata.uid = Some("u".to_owned());
     lease.metadata.resource_version = Some(version.to_string());
     lease
@@ -186,4 +188,25 @@ fn a_holder_that_asks_for_years_is_waited_for_a_few_lease_durations() {
     assert!(matches!(read(&mut elector, Some(years.clone()), 0), Action::Rest));
     assert!(matches!(read(&mut elector, Some(years.clone()), 59), Action::Rest));
     replaces_with(&read(&mut elector, Some(years), 60), Some("me"));
+}
+
+#[test]
+fn a_standby_knows_where_the_holder_is_found_and_says_its_own_place_when_it_takes_over() {
+    let place = |port: u16| Some(SocketAddr::from(([10, 0, 0, 1], port)));
+    let mut elector = Elector::new(LeaseConfig { address: place(2), ..config("me") });
+    assert_eq!(elector.elsewhere(), None);
+    let mut held = record::created(&LeaseConfig { address: place(1), ..config("other") }, at(0).wall);
+    held.metadata.resource_version = Some("1".to_owned());
+    assert!(matches!(read(&mut elector, Some(held.clone()), 0), Action::Rest));
+    assert_eq!(elector.elsewhere(), place(1));
+    assert_eq!(record::address(&record::released(held.clone())), None, "whoever gave it up is not asked any more");
+    let taken = read(&mut elector, Some(held.clone()), LEASE.as_secs());
+    assert_eq!(record::address(replaces_with(&taken, Some("me"))), place(2));
+    written(&mut elector, 15, 15);
+    assert_eq!(elector.elsewhere(), None, "it leads itself");
+
+    let mut silent = Elector::new(config("silent"));
+    assert!(matches!(read(&mut silent, Some(held.clone()), 0), Action::Rest));
+    let taken = read(&mut silent, Some(held), LEASE.as_secs());
+    assert_eq!(record::address(replaces_with(&taken, Some("silent"))), None, "not where the one before was");
 }

@@ -6,11 +6,13 @@ use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::body::{Body, Bytes};
 use reeve_crds::git_source::WebhookType;
+use reeve_process::Gate;
 use reeve_process::secret::Secret;
 use tokio::time::timeout;
 use tracing::debug;
 
 use super::Hooks;
+use super::handover::hand_over;
 use crate::git::webhook::verify;
 
 const PREFIX: &str = "/hooks/";
@@ -18,7 +20,7 @@ const PREFIX: &str = "/hooks/";
 const MAX_BODY_BYTES: usize = 1024 * 1024;
 const BODY_WITHIN: Duration = Duration::from_secs(10);
 
-pub(super) async fn answer<B>(request: Request<B>, hooks: &Hooks) -> Response<Full<Bytes>>
+pub(super) async fn answer<B>(request: Request<B>, hooks: &Hooks, gate: &Gate) -> Response<Full<Bytes>>
 where
     B: Body<Data = Bytes>,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -34,7 +36,7 @@ where
         Ok(body) => body,
         Err(status) => return plain(status),
     };
-    plain(judge(&id, hooks, &head.headers, &body))
+    plain(if gate.is_open() { judge(&id, hooks, &head.headers, &body) } else { hand_over(head, body, gate).await })
 }
 
 /// The id in a path, if it is the path of a hook.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use futures::FutureExt as _;
 use reeve_crds::git_source::WebhookType;
+use reeve_process::Gate;
 use reeve_process::secret::Secret;
 use reeve_process::server::Server;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -31,7 +32,7 @@ impl Scene {
         let server = Server::bind("webhooks", "127.0.0.1:0".parse().unwrap()).await.unwrap();
         let address = server.address().unwrap();
         let mut serving = JoinSet::new();
-        serving.spawn(hooks.clone().serve(server, Metrics::default()));
+        serving.spawn(hooks.clone().serve(server, Gate::always_open(), Metrics::default()));
         Self { address, hooks, wake, _serving: serving }
     }
 

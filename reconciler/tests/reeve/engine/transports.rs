@@ -3,9 +3,10 @@
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Patch, PatchParams};
 use reeve_crds::{GitSource, State};
-use reeve_tests::{BasicAuth, until};
+use reeve_tests::{BasicAuth, GitHttp, eventually, until};
 use serde_json::{Value, json};
 
+use super::reeve::Reeve;
 use super::scene::{Scene, config};
 
 impl Scene {
@@ -101,44 +102,69 @@ async fn over_ssh_with_a_key() {
     scene.goes_down_the_road().await;
 }
 
-#[tokio::test]
-async fn a_webhook_tells_of_a_push_long_before_the_next_poll() {
-    let scene = Scene::new("webhook").await;
+/// A repository that is asked once an hour, and has a webhook. The path is known once the source is ready.
+async fn hooked(prefix: &str) -> (Scene, GitHttp) {
+    let scene = Scene::new(prefix).await;
     let server = scene.repository.serve_http(None).unwrap();
     scene.secret("hook", json!({ "token": "0123456789abcdef0123456789abcdef" })).await;
     scene.component("web", "1.0.0", &config("settings", "one"));
-    let first = scene.push();
+    scene.push();
     let webhook = json!({ "type": "Generic", "secretRef": { "name": "hook" } });
     scene.follow_with(json!({ "url": server.url(), "interval": "1h", "webhook": webhook })).await;
-    let port = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
-    let _reeve = scene.reeve_through(scene.cluster.kubeconfig(), &["--webhook-address", &format!("127.0.0.1:{port}")]);
-    scene.applied(&first).await;
+    (scene, server)
+}
+
+async fn webhook_path(scene: &Scene) -> String {
     let has_path = |source: &GitSource| {
         source.status.as_ref().is_some_and(|status| status.webhook_path.is_some() && status.state == Some(State::Ready))
     };
     let source = until(&scene.api::<GitSource>(), "fleet", "the webhook has a path", has_path).await;
+    source.status.unwrap().webhook_path.unwrap()
+}
+
+/// Calls a webhook; the status of the answer.
+fn call(url: &str, signature: &str, header: &str) -> String {
+    let signed = format!("X-Signature: sha256={signature}");
+    let call = ["--silent", "--show-error", "-o", "/dev/null", "-w", "%{http_code}", "-X", "POST", "-d", "{}"];
+    let sent = std::process::Command::new("curl").args(call).args(["-H", &signed, "-H", header, url]).output().unwrap();
+    assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+    String::from_utf8(sent.stdout).unwrap()
+}
+
+#[tokio::test]
+async fn a_webhook_tells_of_a_push_long_before_the_next_poll() {
+    let (scene, _server) = hooked("webhook").await;
+    let reeve = scene.reeve_through(scene.cluster.kubeconfig(), &["--webhook-address", "127.0.0.1:0"]);
+    let path = webhook_path(&scene).await;
     scene.component("web", "1.1.0", &config("settings", "two"));
     let second = scene.push();
-    let url = format!("http://127.0.0.1:{port}{}", source.status.unwrap().webhook_path.unwrap());
-    let body = "{}";
-    let signature = signature(body);
-    let sent = std::process::Command::new("curl")
-        .args([
-            "--silent",
-            "--fail",
-            "--show-error",
-            "-X",
-            "POST",
-            "-H",
-            &format!("X-Signature: sha256={signature}"),
-            "-d",
-            body,
-            &url,
-        ])
-        .output()
-        .unwrap();
-    assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+    let url = format!("http://{}{path}", reeve.address("listening for webhooks").await);
+    assert_eq!(call(&url, &signature("{}"), "X-A: b"), "202");
     scene.applied(&second).await;
+}
+
+#[tokio::test]
+async fn a_webhook_call_that_reaches_a_standby_is_handed_over_to_whoever_leads() {
+    let (scene, _server) = hooked("standby").await;
+    let namespace = &*scene.namespace;
+    let args = ["--lease-namespace", namespace, "--watch-namespace", namespace];
+    let args = [&args[..], &["--webhook-address", "127.0.0.1:0", "--pod-address", "127.0.0.1"]].concat();
+    let _leader = Reeve::run(scene.cluster.kubeconfig(), scene.data.path(), &args);
+    let path = webhook_path(&scene).await;
+    let data = tempfile::tempdir().unwrap();
+    let standby = Reeve::run(scene.cluster.kubeconfig(), data.path(), &args);
+    let url = format!("http://{}{path}", standby.address("listening for webhooks").await);
+    scene.component("web", "1.1.0", &config("settings", "two"));
+    let second = scene.push();
+    let signature = signature("{}");
+    eventually("the standby finds the leader", || async {
+        let answer = call(&url, &signature, "X-A: b");
+        if answer == "202" { Ok(()) } else { Err(answer) }
+    })
+    .await;
+    scene.applied(&second).await;
+    assert_eq!(call(&url, "0000", "X-A: b"), "403", "the leader judges it");
+    assert_eq!(call(&url, &signature, "X-Reeve-Handed-Over: 1"), "503", "it is handed over once");
 }
 
 /// What a sender who knows the token signs a body with.

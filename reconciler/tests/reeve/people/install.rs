@@ -125,7 +125,8 @@ fn the_dashboard_and_the_alerts_come_when_asked_for() {
 fn the_process_listens_where_its_probes_ask() {
     let objects = printed(&["--set", "admin.port=8080", "--set", "webhook.port=8081"]);
     let container = &named(&objects, "Deployment", "reeve").unwrap()["spec"]["template"]["spec"]["containers"][0];
-    let args = json!(["run", "--webhook-address=0.0.0.0:8081", "--admin-address=0.0.0.0:8080"]);
+    let args =
+        json!(["run", "--webhook-address=0.0.0.0:8081", "--pod-address=$(POD_IP)", "--admin-address=0.0.0.0:8080"]);
     assert_eq!(container["args"], args);
     assert_eq!(container["ports"][1], json!({ "name": "admin", "containerPort": 8080 }));
 }
