@@ -193,3 +193,22 @@ async fn a_source_that_is_deleted_leaves_its_runtimes_and_takes_them_up_again() 
     scene.applied(&second).await;
     assert_eq!(scene.says("settings").await.unwrap(), "two");
 }
+
+#[tokio::test]
+async fn components_that_begin_together_share_what_is_written_ahead() {
+    let scene = Scene::new("together").await;
+    // One after the other they would each need a write.
+    scene.runtime(&scene.runtime, "policy: { concurrency: 1 }\n");
+    for number in 0..30 {
+        let name = format!("c{number}");
+        scene.component(&name, "1.0.0", &config(&name, "x"));
+    }
+    let first = scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    scene.applied(&first).await;
+    let page = scene.api::<Inventory>().get(&format!("{}.0", scene.runtime)).await.unwrap();
+    assert_eq!(page.spec.entries.len(), 30);
+    let writes = page.metadata.generation.unwrap();
+    assert!(writes <= 10, "{writes} writes for 30 components");
+}
