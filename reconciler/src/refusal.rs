@@ -238,7 +238,7 @@ fn of_status(status: &Status) -> Reason {
 
 /// What only the text tells, whatever the code is.
 fn of_text(text: &str) -> Option<Reason> {
-    const TEXTS: [(&str, Reason); 11] = [
+    const TEXTS: [(&str, Reason); 12] = [
         ("failed calling webhook", Reason::WebhookUnavailable),
         ("conversion webhook for", Reason::WebhookUnavailable),
         ("etcdserver: mvcc: database space exceeded", Reason::StorageFull),
@@ -248,8 +248,9 @@ fn of_text(text: &str) -> Option<Reason> {
         ("etcdserver: request timed out", Reason::Timeout),
         ("etcdserver: leader changed", Reason::Unavailable),
         ("etcdserver: no leader", Reason::Unavailable),
-        // The API server answers 500 to an object that its schema does not know.
+        // The API server answers 500 to an object that its schema does not know, or that cannot be read as its kind.
         ("failed to create typed patch object", Reason::Invalid),
+        ("unable to convert unstructured object", Reason::Invalid),
         (": exceeded quota: ", Reason::QuotaExceeded),
     ];
     let refused_by_policy = text.contains("ValidatingAdmissionPolicy '") && text.contains(" denied request");

@@ -20,6 +20,9 @@ const MAX_CAUSES: usize = 3;
 const WITH_VALUE: [&str; 5] =
     ["Invalid value: ", "Unsupported value: ", "Duplicate value: ", "Not found: ", "Too many: "];
 
+/// What may be told of a value.
+const TYPES: [&str; 7] = ["string", "boolean", "int", "float", "list", "map", "null"];
+
 pub(super) fn of_status(status: &Status) -> String {
     if let Some(conflicts) = Conflicts::of(status) {
         return line(&some(conflicts.iter().map(ToString::to_string)));
@@ -27,7 +30,34 @@ pub(super) fn of_status(status: &Status) -> String {
     let causes = status.details.as_ref().map_or(&[][..], |details| &details.causes);
     let fields = causes.iter().filter(|cause| !cause.field.is_empty() && !cause.message.is_empty());
     let told: Vec<String> = fields.map(|cause| format!("{}: {}", cause.field, of_cause(cause))).collect();
-    if told.is_empty() { line(&status.message) } else { line(&some(told.into_iter())) }
+    if told.is_empty() { line(&without_values(&status.message)) } else { line(&some(told.into_iter())) }
+}
+
+/// A message that names no fields beside itself: of what its text repeats, the values are taken out.
+fn without_values(text: &str) -> String {
+    let mut lines = text.lines().map(str::trim);
+    let first = lines.next().unwrap_or_default();
+    // Several mistakes stand below each other.
+    let Some(before) = first.strip_suffix("errors:") else { return without_value(first) };
+    format!("{before}{}", some(lines.filter(|line| !line.is_empty()).map(without_value)))
+}
+
+fn without_value(text: &str) -> String {
+    // A field of another type, as server-side apply tells it: the value follows as Go prints it.
+    if let Some((before, got)) = text.split_once(", got ")
+        && before.contains(": expected ")
+    {
+        return if TYPES.contains(&got) { text.to_owned() } else { before.to_owned() };
+    }
+    if let Some((before, rest)) = text.split_once("parsing \"") {
+        let behind = rest.rsplit_once('"').map_or("", |(_, behind)| behind);
+        return format!("{before}parsing the value{behind}");
+    }
+    let valued = WITH_VALUE.iter().filter_map(|kind| text.split_once(kind).map(|(before, rest)| (before, kind, rest)));
+    match valued.min_by_key(|(before, ..)| before.len()) {
+        Some((before, kind, rest)) => format!("{before}{}", rule(kind, rest)),
+        None => text.to_owned(),
+    }
 }
 
 /// The whole chain, each part once.
@@ -49,13 +79,18 @@ pub(super) fn of_cause(cause: &StatusCause) -> String {
     let text = cause.message.lines().next().unwrap_or_default();
     for kind in WITH_VALUE {
         if let Some(rest) = text.strip_prefix(kind) {
-            return match behind_value(rest) {
-                "" => kind.trim_end_matches(": ").to_lowercase(),
-                rule => rule.to_owned(),
-            };
+            return rule(kind, rest);
         }
     }
     text.strip_prefix("Forbidden: ").unwrap_or(text).to_owned()
+}
+
+/// What a value breaks, from what follows the word for it.
+fn rule(kind: &str, rest: &str) -> String {
+    match behind_value(rest) {
+        "" => kind.trim_end_matches(": ").to_lowercase(),
+        rule => rule.to_owned(),
+    }
 }
 
 /// What follows a value: JSON mostly, else up to the next colon.

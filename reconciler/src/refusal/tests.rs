@@ -165,6 +165,30 @@ fn messages_hold_no_values_of_fields() {
 }
 
 #[test]
+fn messages_that_name_no_fields_beside_themselves_hold_no_values_either() {
+    let typed = "failed to create typed patch object (shop/web; /v1, Kind=Secret)";
+    let list = "expected string, got &value.valueUnstructured{Value:[]interface {}{\"hunter2\"}}";
+    for (said, told) in [
+        (format!("{typed}: .stringData.a: {list}"), format!("{typed}: .stringData.a: expected string")),
+        (
+            format!("{typed}: errors:\n  .stringData.a: {list}\n  .stringData.b: {list}\n"),
+            format!("{typed}: .stringData.a: expected string; .stringData.b: expected string"),
+        ),
+        (
+            "ParseInt: parsing \"hunter2\": invalid syntax".to_owned(),
+            "ParseInt: parsing the value: invalid syntax".to_owned(),
+        ),
+        (
+            "Secret is invalid: data: Invalid value: \"hunter2\": must not".to_owned(),
+            "Secret is invalid: data: must not".to_owned(),
+        ),
+        ("namespaces \"shop\" not found".to_owned(), "namespaces \"shop\" not found".to_owned()),
+    ] {
+        assert_eq!(api(json!({ "code": 500, "message": said })).message, told);
+    }
+}
+
+#[test]
 fn messages_are_one_short_line_without_credentials() {
     let long = format!("first https://user:hunter2@host/ {}\nsecond", "x".repeat(1000));
 

@@ -90,6 +90,38 @@ async fn a_change_that_a_kind_does_not_allow_is_immutable() {
 }
 
 #[tokio::test]
+async fn what_is_told_of_values_of_the_wrong_type_does_not_hold_them() {
+    let place = Place::new("refused").await;
+    let secret = |field: &str, value: Value| {
+        let mut secret = config_map("secret");
+        secret["kind"] = "Secret".into();
+        secret.as_object_mut().unwrap().remove("data");
+        secret[field] = value;
+        secret
+    };
+    let mut pod = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "web" },
+        "spec": { "containers": [{ "name": "c", "image": "a" }] },
+    });
+    pod["spec"]["containers"][0]["resources"] = json!({ "limits": { "memory": "hunter2" } });
+    let cases = [
+        secret("stringData", json!({ "password": ["hunter2"] })),
+        secret("stringData", json!({ "password": { "a": "hunter2" }, "other": ["hunter2"] })),
+        secret("stringData", json!({ "password": 42_424_242 })),
+        secret("data", json!({ "password": "hunter2!" })),
+        secret("data", json!(["hunter2"])),
+        secret("immutable", json!("hunter2")),
+        pod,
+    ];
+    for object in cases {
+        let refusal = refusal(place.apply(&object).await);
+        assert_eq!(refusal.reason, Reason::Invalid, "{object}: {refusal:?}");
+        assert!(!refusal.message.contains("hunter2"), "{}", refusal.message);
+        assert!(!refusal.message.contains("42424242"), "{}", refusal.message);
+    }
+}
+
+#[tokio::test]
 async fn a_storage_class_cannot_change_its_provisioner() {
     let place = Place::new("refused").await;
     let class = |provisioner: &str| {
