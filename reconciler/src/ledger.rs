@@ -82,8 +82,11 @@ impl Ledger {
             ledger.pages.push(Page { target, number, entries: 0, resource_version, dirty: false });
             for stored in spec.entries {
                 let (key, entry) = read(stored, target);
-                if ledger.entries.insert(key, (entry, at)).is_none() {
-                    ledger.pages[at].entries += 1;
+                ledger.pages[at].entries += 1;
+                if let Some((_, before)) = ledger.entries.insert(key, (entry, at)) {
+                    // Once is enough: the page that had it before is written without it.
+                    ledger.pages[before].entries -= 1;
+                    ledger.pages[before].dirty = true;
                 }
             }
         }

@@ -68,3 +68,16 @@ fn objects_in_the_control_plane_have_pages_of_their_own() {
     let names: Vec<String> = (0..2).map(|at| ledger.page(at).0).collect();
     assert_eq!(names, ["eu.0", "eu.control-plane.0"]);
 }
+
+#[test]
+fn an_entry_that_somebody_stored_on_two_pages_counts_once() {
+    let mut ledger = Ledger::load("eu".into(), []);
+    ledger.change(Change::Put(key("a"), entry("web")));
+    let once = stored(&ledger).remove(0).0;
+    let twice = InventorySpec { page: 1, ..once.clone() };
+    let mut ledger = Ledger::load("eu".into(), [(once, None), (twice, None)]);
+    assert_eq!(ledger.dirty(), [0], "the page that has it no longer is written anew");
+    ledger.change(Change::Drop(key("a")));
+    let sizes: Vec<usize> = stored(&ledger).iter().map(|(spec, _)| spec.entries.len()).collect();
+    assert_eq!(sizes, [0, 0]);
+}
