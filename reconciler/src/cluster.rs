@@ -19,6 +19,7 @@ mod apply;
 mod breaker;
 mod dry_run;
 mod error;
+mod flights;
 mod kinds;
 mod remove;
 
@@ -27,6 +28,7 @@ pub use apply::{Applied, Applier};
 pub use breaker::Breaker;
 pub use dry_run::Foreseen;
 pub use error::ApplyError;
+use flights::Flights;
 pub use kinds::{Kind, Kinds, KindsError, Served};
 pub use remove::Gone;
 
@@ -66,6 +68,7 @@ struct Inner {
     clients: Mutex<HashMap<Account, Client>>,
     kinds: Kinds,
     breaker: Breaker,
+    flights: Flights,
     acceptance: Acceptance,
     /// Version of Kubernetes, and when it was asked for.
     version: tokio::sync::Mutex<Option<(Timestamp, String)>>,
@@ -85,8 +88,9 @@ impl Cluster {
         let acceptance = Acceptance::default();
         let own = term.client_telling(&config, &acceptance)?;
         let clients = Mutex::new(HashMap::from([(Account::Own, own.clone())]));
-        let (kinds, breaker, version) = (Kinds::new(own), Breaker::default(), tokio::sync::Mutex::default());
-        Ok(Self(Arc::new(Inner { term, config, clients, kinds, breaker, acceptance, version })))
+        let (kinds, breaker, flights) = (Kinds::new(own), Breaker::default(), Flights::default());
+        let version = tokio::sync::Mutex::default();
+        Ok(Self(Arc::new(Inner { term, config, clients, kinds, breaker, flights, acceptance, version })))
     }
 
     /// A client of Reeve itself.
@@ -128,6 +132,11 @@ impl Cluster {
     /// Whether the API server can be reached.
     pub fn breaker(&self) -> &Breaker {
         &self.0.breaker
+    }
+
+    /// What is being written.
+    fn flights(&self) -> &Flights {
+        &self.0.flights
     }
 
     /// Whether the API server accepts our credentials.

@@ -224,6 +224,11 @@ fn remove(key: &ObjectKey, entry: &Entry, view: &dyn View, rules: &Rules) -> Rem
     if other_object || live.owner.as_ref() != Some(&rules.owner) {
         return Removal::Forget;
     }
+    leave(key, &live, rules)
+}
+
+/// What is done to an object that is ours and left Git.
+pub fn leave(key: &ObjectKey, live: &Live, rules: &Rules) -> Removal {
     match live.prune {
         Prune::Default if rules.prune && !is_precious(&key.group, &key.kind) => Removal::Delete,
         Prune::Always => Removal::Delete,

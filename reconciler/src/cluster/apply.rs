@@ -83,24 +83,29 @@ impl Applier {
             }
             other => other,
         };
-        let value = match sent {
+        let sent = match sent {
             Err(Sending::Refused(refusal)) if refusal.reason == Reason::Immutable => {
                 self.recreate(&client, object, &kind, &body, refusal).await?
             }
             other => other.map_err(|sending| sending.about(object))?,
         };
-        let value = self.take_over(&client, object, &kind, &body, value).await?;
-        let live = self.read(&kind, &value);
+        let Sent { live, .. } = self.take_over(&client, object, &kind, &body, sent).await?;
         let changed = before.is_none_or(|before| before.resource_version != live.resource_version);
-        self.hub.written(object.key.clone(), live.clone());
         Ok(Applied { live, changed })
     }
 
     /// The kind of an object, which must live where the object says it does.
     pub async fn kind(&self, object: &DesiredObject) -> Result<Kind, ApplyError> {
-        let found = self.cluster.kinds().find(&object.api_version, &object.key.kind).await;
-        let kind = found.map_err(|cause| ApplyError::Kind { object: object.key.clone(), cause })?;
-        if kind.namespaced == object.key.namespace.is_some() {
+        let kinds = self.cluster.kinds();
+        let fits = |kind: &Kind| kind.namespaced == object.key.namespace.is_some();
+        let missing = |cause| ApplyError::Kind { object: object.key.clone(), cause };
+        let mut kind = kinds.find(&object.api_version, &object.key.kind).await.map_err(missing)?;
+        if !fits(&kind) {
+            // It may have been made anew since.
+            kinds.forget(&object.api_version);
+            kind = kinds.find(&object.api_version, &object.key.kind).await.map_err(missing)?;
+        }
+        if fits(&kind) {
             return Ok(kind);
         }
         let wanted = if kind.namespaced { "a namespace" } else { "no namespace" };
@@ -144,16 +149,32 @@ impl Applier {
         Ok(body(object, live.as_ref()))
     }
 
+    /// Sends it, and takes in what came of it also if whoever asked for it has given up: what was sent may be done.
     async fn send(
         &self,
         client: &Client,
         object: &DesiredObject,
         kind: &Kind,
-        body: &[u8],
+        body: &Arc<[u8]>,
         force: bool,
-    ) -> Result<Value, Sending> {
-        let accept = if wants_whole(kind) { JSON } else { METADATA_ONLY };
-        self.patch(client, object, kind, (APPLY, accept), &format!("force={force}"), body).await
+    ) -> Result<Sent, Sending> {
+        let (this, client, object) = (self.clone(), client.clone(), object.clone());
+        let (kind, body) = (kind.clone(), body.clone());
+        let key = object.key.clone();
+        let write = async move {
+            let accept = if wants_whole(&kind) { JSON } else { METADATA_ONLY };
+            let options = format!("force={force}");
+            let value = this.patch(&client, &object, &kind, (APPLY, accept), &options, &body).await?;
+            let live = this.read(&kind, &value);
+            this.hub.written(object.key.clone(), live.clone());
+            Ok(Sent { value, live })
+        };
+        let broke_off = || kube::Error::Service(std::io::Error::other("the write broke off").into());
+        self.cluster
+            .flights()
+            .carry(&key, write)
+            .await
+            .unwrap_or_else(|_| Err(Sending::Refused(Refusal::of(&broke_off()))))
     }
 
     /// Sends a patch as our field manager, of and for these types.
@@ -227,9 +248,9 @@ impl Applier {
         client: &Client,
         object: &DesiredObject,
         kind: &Kind,
-        body: &[u8],
+        body: &Arc<[u8]>,
         refusal: Refusal,
-    ) -> Result<Value, ApplyError> {
+    ) -> Result<Sent, ApplyError> {
         self.may_recreate(object, refusal)?;
         match self.delete(&object.key, kind, None).await? {
             Gone::Yes => {}
@@ -244,11 +265,11 @@ impl Applier {
         client: &Client,
         object: &DesiredObject,
         kind: &Kind,
-        body: &[u8],
-        value: Value,
-    ) -> Result<Value, ApplyError> {
-        let Some(takeover) = fields::takeover(&managed_fields(&value)) else { return Ok(value) };
-        let version = value.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
+        body: &Arc<[u8]>,
+        sent: Sent,
+    ) -> Result<Sent, ApplyError> {
+        let Some(takeover) = fields::takeover(&managed_fields(&sent.value)) else { return Ok(sent) };
+        let version = sent.value.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
         let patch = serde_json::to_vec(&takeover.patch(version)).unwrap_or_default();
         let taken = self.patch(client, object, kind, (JSON_PATCH, METADATA_ONLY), "", &patch).await;
         taken.map_err(|sending| sending.about(object))?;
@@ -270,6 +291,12 @@ impl Applier {
 
 /// How long the old object may take to go before the new one is made.
 const RECREATE_WITHIN: Duration = Duration::from_mins(1);
+
+/// What the API server answered.
+struct Sent {
+    value: Value,
+    live: Live,
+}
 
 /// Why a request failed.
 pub(super) enum Sending {

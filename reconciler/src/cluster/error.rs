@@ -77,7 +77,7 @@ pub enum ApplyError {
         advice: &'static str,
     },
     /// It did not go away in time.
-    #[error("{object} is still there, held by {holders}")]
+    #[error("{object} is still there, held by {}", if holders.is_empty() { "what its status tells of" } else { holders })]
     Stuck {
         /// The object.
         object: ObjectKey,

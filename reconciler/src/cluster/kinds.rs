@@ -102,6 +102,24 @@ impl Kinds {
         Ok(served)
     }
 
+    /// A kind in whatever version it is served, if the one that its objects were applied in no longer is.
+    pub async fn find_in_any(&self, api_version: &str, kind: &str) -> Result<Kind, KindsError> {
+        let missing = match self.find(api_version, kind).await {
+            Err(missing @ KindsError::Missing { .. }) => missing,
+            found => return found,
+        };
+        let Some((group, _)) = api_version.split_once('/') else { return Err(missing) };
+        let ask = |cause| KindsError::Ask { api_version: api_version.to_owned(), cause: Box::new(cause) };
+        let groups = self.client.list_api_groups().await.map_err(ask)?.groups;
+        for version in groups.into_iter().filter(|found| found.name == group).flat_map(|found| found.versions) {
+            match self.find(&version.group_version, kind).await {
+                Err(KindsError::Missing { .. }) => {}
+                found => return found,
+            }
+        }
+        Err(missing)
+    }
+
     /// Forgets a kind that turned out not to be served any more.
     pub fn forget(&self, api_version: &str) {
         self.lock().remove(api_version);

@@ -12,6 +12,8 @@ use reeve_renderer::object::ObjectKey;
 
 use super::apply::api;
 use super::{Applier, ApplyError, Kind};
+use crate::live::Live;
+use crate::refusal::{Reason, Refusal};
 
 /// What became of an object that was deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +46,7 @@ impl Applier {
                 Ok(Gone::Yes)
             }
             // 409: the precondition does not hold, so what is there is not what we made.
-            Err(kube::Error::Api(status)) if status.code == 404 || (status.code == 409 && uid.is_some()) => {
+            Err(error) if is_gone(&error, uid.is_some()) => {
                 self.hub.gone(key, uid);
                 Ok(Gone::Yes)
             }
@@ -53,6 +55,20 @@ impl Applier {
                 refusal.map_or(Ok(Gone::Yes), |refusal| Err(ApplyError::Refused { object: key.clone(), refusal }))
             }
         }
+    }
+
+    /// Whether a write of an object may yet be done.
+    pub fn is_under_way(&self, key: &ObjectKey) -> bool {
+        self.cluster.flights().has(key)
+    }
+
+    /// An object as it is once no write of it is under way any more; `None` if it is not there.
+    pub async fn landed(&self, key: &ObjectKey, kind: &Kind) -> Result<Option<Live>, ApplyError> {
+        self.cluster.flights().landed(key).await;
+        let api = api(self.client()?, kind, key);
+        let got = self.answered(self.in_time(api.get_metadata_opt(&key.name)).await);
+        let got = got.map_err(|refusal| ApplyError::Refused { object: key.clone(), refusal })?;
+        Ok(got.map(|object| Live::of(&object.metadata, None)))
     }
 
     /// Resolves when an object is gone.
@@ -87,5 +103,14 @@ impl Applier {
         }
         self.hub.gone(key, None);
         Ok(())
+    }
+}
+
+/// Whether the object that was to be deleted is not there. One whose kind is not served, or not in that version, may be.
+fn is_gone(error: &kube::Error, only_one: bool) -> bool {
+    match error {
+        kube::Error::Api(status) if status.code == 404 => Refusal::of(error).reason != Reason::MissingKind,
+        kube::Error::Api(status) => only_one && status.code == 409 && Refusal::of(error).reason == Reason::Conflict,
+        _ => false,
     }
 }

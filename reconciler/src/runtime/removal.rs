@@ -11,10 +11,11 @@ use reeve_renderer::object::ObjectKey;
 
 use super::work::{Report, STEPS_IN_FLIGHT, stopped, worst};
 use super::{Context, Trouble};
-use crate::cluster::{Account, Applier, ApplyError, Gone, KindsError};
+use crate::cluster::{Account, Applier, ApplyError, Gone, Kind, KindsError};
 use crate::desired::Stage;
 use crate::ledger::{Change, Entry};
-use crate::plan::Removal;
+use crate::plan::{Removal, leave};
+use crate::refusal::Reason;
 
 /// Takes objects away, those that were applied last first, and waits until each stage is gone.
 pub(super) async fn remove(
@@ -63,30 +64,39 @@ async fn remove_one(
 ) -> Result<bool, Trouble> {
     let Some(entry) = ctx.keeper.read(|ledger| ledger.get(key).cloned()) else { return Ok(false) };
     let forget = || ctx.keeper.note([Change::Drop(key.clone())]);
-    if matches!(removal, Removal::Release | Removal::Forget) {
+    let is_gone = removal == Removal::Forget && !applier.is_under_way(key);
+    if is_gone || removal == Removal::Release {
         forget();
         return Ok(false);
     }
-    let kind = match ctx.cluster.kinds().find(&api_version(key, &entry), &key.kind).await {
-        Ok(kind) => kind,
-        Err(KindsError::Missing { .. }) => {
-            // Its kind went, and all objects of it.
-            forget();
-            return Ok(false);
-        }
-        Err(cause) => return Err(ApplyError::Kind { object: key.clone(), cause }.into()),
+    let Some(kind) = served(ctx, key, &entry).await? else {
+        // Its kind went, and all objects of it.
+        forget();
+        return Ok(false);
     };
     let scope = ctx.scope(&applier.account, target, key);
     ctx.hub.watch(&scope, &kind).await?;
-    if removal == Removal::Settle && ctx.hub.get(key).is_none_or(|live| live.owner.as_ref() != Some(&ctx.owner)) {
-        forget();
-        return Ok(false);
-    }
-    let uid = ctx.hub.get(key).map(|live| live.uid).or(entry.uid);
+    let live = match removal {
+        Removal::Settle | Removal::Forget => {
+            let there = applier.landed(key, &kind).await?;
+            let ours = there.filter(|live| live.owner.as_ref() == Some(&ctx.owner));
+            let Some(live) = ours.filter(|live| leave(key, live, &ctx.rules()) == Removal::Delete) else {
+                forget();
+                return Ok(false);
+            };
+            Some(live)
+        }
+        Removal::Delete | Removal::Release => ctx.hub.get(key),
+    };
+    let uid = live.map(|live| live.uid).or(entry.uid);
     ctx.cluster.breaker().pass(&ctx.clock).await;
     let gone = {
         let _slot = ctx.metrics.waiting(ctx.budget.slot()).await.ok_or_else(stopped)?;
         let deleted = applier.delete(key, &kind, uid.as_deref()).await;
+        if matches!(&deleted, Err(ApplyError::Refused { refusal, .. }) if refusal.reason == Reason::MissingKind) {
+            // Looked for anew with the next try.
+            ctx.cluster.kinds().forget(&kind.resource.api_version);
+        }
         ctx.metrics.written("delete", deleted.as_ref().map_or_else(ApplyError::reason, |_| "Succeeded"));
         deleted?
     };
@@ -133,13 +143,20 @@ pub(super) async fn watch_entries(
         if !watched.insert((key.group.clone(), key.kind.clone(), entry.version.clone(), scope.namespace.clone())) {
             continue;
         }
-        match ctx.cluster.kinds().find(&api_version(key, entry), &key.kind).await {
-            Ok(kind) => ctx.hub.watch(&scope, &kind).await?,
-            Err(KindsError::Missing { .. }) => {}
-            Err(cause) => return Err(ApplyError::Kind { object: key.clone(), cause }.into()),
+        if let Some(kind) = served(ctx, key, entry).await? {
+            ctx.hub.watch(&scope, &kind).await?;
         }
     }
     Ok(())
+}
+
+/// The kind of an entry's object; `None` if it is not served in any version.
+async fn served(ctx: &Context, key: &ObjectKey, entry: &Entry) -> Result<Option<Kind>, Trouble> {
+    match ctx.cluster.kinds().find_in_any(&api_version(key, entry), &key.kind).await {
+        Ok(kind) => Ok(Some(kind)),
+        Err(KindsError::Missing { .. }) => Ok(None),
+        Err(cause) => Err(ApplyError::Kind { object: key.clone(), cause }.into()),
+    }
 }
 
 /// Group and version of an entry's object.

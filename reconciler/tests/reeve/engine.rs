@@ -10,6 +10,7 @@ mod faults;
 mod health;
 mod isolation;
 mod jobs;
+mod leaving;
 mod metrics;
 mod monitoring;
 mod notifications;

@@ -134,3 +134,24 @@ async fn an_object_that_does_not_go_keeps_no_other_component_from_its_turn() {
     assert_ne!(there.get("held").await.unwrap().metadata.uid, uid, "it was made anew");
     there.patch("held", &PatchParams::default(), &let_go).await.unwrap();
 }
+
+#[tokio::test]
+async fn a_kind_that_comes_back_with_another_scope_is_known_by_that() {
+    let scene = Scene::new("scope").await;
+    let group = format!("{}.example.com", scene.namespace);
+    let goes = "metadata: { annotations: { reeve.dev/prune: Always }, ";
+    let kind = definition(&group, "Gadget").replace("metadata: { ", goes);
+    let object = format!("apiVersion: {group}/v1\nkind: Gadget\nmetadata: {{ name: gadget }}\n---\n");
+    scene.component("web", "1.0.0", &(kind.clone() + &object));
+    let first = scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    scene.applied(&first).await;
+    scene.component("web", "1.1.0", &config("settings", "x"));
+    let second = scene.push();
+    scene.applied(&second).await;
+    scene.component("web", "1.2.0", &(kind.replace("scope: Namespaced", "scope: Cluster") + &object));
+    let third = scene.push();
+    scene.applied(&third).await;
+    assert!(scene.dynamic(&format!("{group}/v1"), "Gadget", None).get_opt("gadget").await.unwrap().is_some());
+}

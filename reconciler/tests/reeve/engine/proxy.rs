@@ -1,4 +1,5 @@
-//! A proxy between `reeve run` and the API server that counts requests, holds them at the k-th write, or refuses them.
+//! A proxy between `reeve run` and the API server that counts requests, holds them at the k-th write, refuses them, or
+//! hands one over late.
 
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -18,6 +19,7 @@ use reeve_tests::Cluster;
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
+use tokio_util::task::TaskTracker;
 
 /// What becomes of requests.
 #[derive(Clone, Debug)]
@@ -31,6 +33,10 @@ pub(crate) enum Rule {
     /// Writes whose path has this in it are answered with this code.
     Refuse {
         code: u16,
+        path: String,
+    },
+    /// The first write whose path has this in it reaches the server when it is released, even if nobody waits any more.
+    Late {
         path: String,
     },
     /// The first so many reads whose path ends like this are answered with this code.
@@ -53,8 +59,12 @@ struct State {
     requests: AtomicUsize,
     writes: AtomicUsize,
     refused: AtomicUsize,
+    deletions: Mutex<Vec<String>>,
     held: AtomicBool,
     reached: Notify,
+    released: Notify,
+    landed: Notify,
+    late: TaskTracker,
 }
 
 impl Proxy {
@@ -67,8 +77,12 @@ impl Proxy {
             requests: AtomicUsize::new(0),
             writes: AtomicUsize::new(0),
             refused: AtomicUsize::new(0),
+            deletions: Mutex::default(),
             held: AtomicBool::new(false),
             reached: Notify::new(),
+            released: Notify::new(),
+            landed: Notify::new(),
+            late: TaskTracker::new(),
         });
         let address = listener.local_addr().unwrap();
         let mut tasks = JoinSet::new();
@@ -89,7 +103,18 @@ impl Proxy {
         self.state.refused.load(Ordering::SeqCst)
     }
 
-    /// Resolves when the write was reached at which everything stops.
+    /// The paths of all deletions.
+    pub(crate) fn deletions(&self) -> Vec<String> {
+        self.state.deletions.lock().unwrap().clone()
+    }
+
+    /// Hands the late write over; resolves when the server has done it.
+    pub(crate) async fn release(&self) {
+        self.state.released.notify_one();
+        self.state.landed.notified().await;
+    }
+
+    /// Resolves when the write was reached at which everything stops, or that is late.
     pub(crate) async fn reached(&self) {
         self.state.reached.notified().await;
     }
@@ -122,7 +147,7 @@ async fn accept(listener: TcpListener, state: Arc<State>) {
 }
 
 impl State {
-    async fn serve(&self, request: Request<Incoming>) -> Response<Body> {
+    async fn serve(self: Arc<Self>, request: Request<Incoming>) -> Response<Body> {
         self.requests.fetch_add(1, Ordering::SeqCst);
         let path = request.uri().path().to_owned();
         let writes = matches!(*request.method(), Method::POST | Method::PUT | Method::PATCH | Method::DELETE);
@@ -141,6 +166,9 @@ impl State {
             return self.forward(request).await;
         }
         let number = self.writes.fetch_add(1, Ordering::SeqCst) + 1;
+        if *request.method() == Method::DELETE {
+            self.deletions.lock().unwrap().push(path.clone());
+        }
         match rule {
             Rule::Hold { at, answered } if number == at => {
                 self.held.store(true, Ordering::SeqCst);
@@ -151,18 +179,41 @@ impl State {
                 std::future::pending().await
             }
             Rule::Refuse { code, path: part } if path.contains(&part) => refusal(code, "as the test says"),
-            Rule::Hold { .. } | Rule::Refuse { .. } | Rule::RefuseReads { .. } | Rule::Pass => {
+            Rule::Late { path: part } if path.contains(&part) => {
+                *self.rule.lock().unwrap() = Rule::Pass;
+                let Some(request) = whole(request).await else { return refusal(400, "cut off") };
+                self.reached.notify_one();
+                let late = self.late.clone().spawn(async move {
+                    self.released.notified().await;
+                    let answer = self.pass(request).await;
+                    self.landed.notify_one();
+                    answer
+                });
+                late.await.unwrap()
+            }
+            Rule::Hold { .. } | Rule::Refuse { .. } | Rule::RefuseReads { .. } | Rule::Late { .. } | Rule::Pass => {
                 self.forward(request).await
             }
         }
     }
 
     async fn forward(&self, request: Request<Incoming>) -> Response<Body> {
-        let (parts, body) = request.into_parts();
-        let Ok(body) = body.collect().await else { return refusal(400, "cut off") };
-        let answer = self.client.send(Request::from_parts(parts, Body::from(body.to_bytes().to_vec()))).await;
-        answer.unwrap_or_else(|_| refusal(502, "no answer"))
+        match whole(request).await {
+            Some(request) => self.pass(request).await,
+            None => refusal(400, "cut off"),
+        }
     }
+
+    async fn pass(&self, request: Request<Body>) -> Response<Body> {
+        self.client.send(request).await.unwrap_or_else(|_| refusal(502, "no answer"))
+    }
+}
+
+/// A request with all of its body.
+async fn whole(request: Request<Incoming>) -> Option<Request<Body>> {
+    let (parts, body) = request.into_parts();
+    let body = body.collect().await.ok()?.to_bytes().to_vec();
+    Some(Request::from_parts(parts, Body::from(body)))
 }
 
 fn refusal(code: u16, message: &str) -> Response<Body> {

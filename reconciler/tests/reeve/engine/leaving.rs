@@ -1,0 +1,74 @@
+//! What leaves Git leaves the cluster, also where that is easy to miss.
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use reeve_tests::eventually;
+
+use super::proxy::{Proxy, Rule};
+use super::scene::{Scene, config};
+
+impl Scene {
+    /// Waits until the inventory has these and nothing else.
+    async fn knows(&self, names: &[&str]) {
+        eventually(&format!("the inventory is {names:?}"), || async {
+            let inventory = self.inventory(&self.runtime).await;
+            if inventory == names { Ok(()) } else { Err(format!("{inventory:?}")) }
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn an_object_whose_write_was_given_up_is_not_forgotten_before_it_is_known_what_became_of_it() {
+    let scene = Scene::new("late").await;
+    scene.component("web", "1.0.0", &config("settings", "one"));
+    let first = scene.push();
+    scene.follow().await;
+    let proxy = Proxy::start(&scene.cluster, Rule::Pass).await;
+    let _reeve = scene.reeve_through(&proxy.kubeconfig(scene.data.path()), &[]);
+    scene.applied(&first).await;
+
+    proxy.set(Rule::Late { path: "/configmaps/late".to_owned() });
+    scene.component("web", "1.1.0", &(config("settings", "one") + &config("late", "x")));
+    scene.push();
+    proxy.reached().await;
+    scene.component("web", "1.2.0", &config("settings", "two"));
+    let third = scene.push();
+    // The new commit gives the old one up; the server does what it was asked all the same, later than everything else.
+    scene.comes_to_say("settings", "two").await;
+    proxy.release().await;
+    scene.applied(&third).await;
+    scene.gone(&scene.there::<ConfigMap>(), "late").await;
+    scene.knows(&["ConfigMap/settings"]).await;
+}
+
+#[tokio::test]
+async fn an_object_whose_version_is_no_longer_served_goes_all_the_same() {
+    let scene = Scene::new("unserved").await;
+    let group = format!("{}.example.com", scene.namespace);
+    let schema = "{ openAPIV3Schema: { type: object, x-kubernetes-preserve-unknown-fields: true } }";
+    let kind = |old: bool| {
+        format!(
+            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{ name: gadgets.{group} }}\nspec:\n  group: {group}\n  scope: Namespaced\n  names: {{ kind: Gadget, plural: gadgets }}\n  versions:\n    - {{ name: v1alpha1, served: {old}, storage: false, schema: {schema} }}\n    - {{ name: v1, served: true, storage: true, schema: {schema} }}\n---\n"
+        )
+    };
+    let object =
+        |name: &str| format!("apiVersion: {group}/v1alpha1\nkind: Gadget\nmetadata: {{ name: {name} }}\n---\n");
+    scene.component("web", "1.0.0", &(kind(true) + &object("one") + &object("two")));
+    let first = scene.push();
+    scene.follow().await;
+    let reeve = scene.reeve();
+    scene.applied(&first).await;
+    let gadgets = scene.dynamic(&format!("{group}/v1"), "Gadget", Some(&scene.target));
+
+    // By a process that knows the old version, and by one that does not.
+    scene.component("web", "1.1.0", &(kind(true) + &object("two")));
+    let second = scene.push();
+    scene.applied(&second).await;
+    scene.gone(&gadgets, "one").await;
+    reeve.terminate().await;
+    scene.component("web", "1.2.0", &kind(false));
+    let third = scene.push();
+    let _reeve = scene.reeve();
+    scene.applied(&third).await;
+    assert!(gadgets.get_opt("two").await.unwrap().is_none());
+}
