@@ -141,10 +141,14 @@ impl Source {
         let clock = self.with.setup.clock.clone();
         let rollup = self.rollup.clone();
         let wake = self.wake.clone();
+        if self.object.spec.suspend {
+            self.tell_suspend();
+        }
         loop {
             if self.object.metadata.deletion_timestamp.is_some() && self.let_go().await {
                 break;
             }
+            self.hold_on().await;
             if self.is_due() {
                 tokio::select! {
                     () = stop.cancelled() => break,
@@ -152,6 +156,7 @@ impl Source {
                 }
             }
             self.publish_status().await;
+            let next_look = self.next_look();
             tokio::select! {
                 () = stop.cancelled() => break,
                 changed = self.objects.changed() => {
@@ -162,7 +167,7 @@ impl Source {
                     self.restore().await;
                 }
                 () = wake.notified() => self.next_poll = clock.now(),
-                () = clock.sleep_until(self.next_poll) => {}
+                () = clock.sleep_until(next_look) => {}
                 () = async {
                     rollup.changed().await;
                     clock.sleep(ROLLUP).await;
@@ -175,6 +180,15 @@ impl Source {
         !self.object.spec.suspend
             && self.object.metadata.deletion_timestamp.is_none()
             && self.with.setup.clock.now() >= self.next_poll
+    }
+
+    /// When there is something to do although nobody says so.
+    fn next_look(&self) -> Timestamp {
+        if self.object.metadata.deletion_timestamp.is_some() {
+            // Told when its runtimes are gone; a request that failed is sent again.
+            return after(self.with.setup.clock.now(), FIRST_PAUSE);
+        }
+        if self.object.spec.suspend { Timestamp::MAX } else { self.next_poll }
     }
 
     fn take_object(&mut self) {

@@ -21,7 +21,6 @@ pub(super) struct Listening {
 impl Source {
     /// Listens for pushes as the spec says. The Secret is read each time, so that a changed token counts.
     pub(super) async fn listen(&mut self) -> Result<(), Finding> {
-        self.hold_on().await;
         let url = self.object.spec.url.clone();
         if self.listening.local.as_ref() != Some(&url) {
             self.listening.watch.abort_all();

@@ -1,5 +1,7 @@
 //! Hands a revision out to its runtimes, and the source's own status to the cluster.
 
+use std::sync::Arc;
+
 use futures::{StreamExt as _, stream};
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::api::{DeleteParams, Patch, PatchParams};
@@ -154,7 +156,8 @@ impl Source {
     /// Makes sure that the source is not gone before its runtimes are seen to.
     pub(super) async fn hold_on(&self) {
         let finalizers = self.object.metadata.finalizers.as_deref().unwrap_or_default();
-        let wants = self.object.spec.deletion_policy == SourceDeletion::Delete;
+        let wants = self.object.spec.deletion_policy == SourceDeletion::Delete
+            && self.object.metadata.deletion_timestamp.is_none();
         if !wants || finalizers.iter().any(|finalizer| finalizer == FINALIZER) {
             return;
         }
@@ -174,9 +177,12 @@ impl Source {
     pub(super) async fn let_go(&self) -> bool {
         let left = self.with.runtimes.of_source(&self.namespace, &self.name);
         if self.object.spec.deletion_policy == SourceDeletion::Delete && !left.is_empty() {
+            let is_going = |runtime: &Arc<Runtime>| runtime.metadata.deletion_timestamp.is_some();
+            let is_left =
+                |name: &Arc<str>| !self.with.runtimes.object(&self.namespace, name).is_some_and(|it| is_going(&it));
             if let Ok(api) = self.runtimes() {
-                for name in left {
-                    let _ = self.take_away(&api, &name).await;
+                for name in left.iter().filter(|name| is_left(name)) {
+                    let _ = self.take_away(&api, name).await;
                 }
             }
             return false;

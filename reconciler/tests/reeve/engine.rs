@@ -6,6 +6,7 @@ mod commits;
 mod control_plane;
 mod crash;
 mod drift;
+mod ending;
 mod faults;
 mod health;
 mod isolation;

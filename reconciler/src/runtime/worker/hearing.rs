@@ -12,9 +12,11 @@ impl Worker {
         if let Some(object) = message.object {
             self.take_object(&object);
         }
-        let suspended = message.source_suspended || self.object.spec.suspend == Some(true);
+        // Whoever deletes a Runtime means it, whether its source rests or is gone.
+        let source_suspended = message.source_suspended && self.object.metadata.deletion_timestamp.is_none();
+        let suspended = source_suspended || self.object.spec.suspend == Some(true);
         let was_suspended = std::mem::replace(&mut self.suspended, suspended);
-        self.source_suspended = message.source_suspended;
+        self.source_suspended = source_suspended;
         for (name, uid) in message.lost {
             if self.outlet.lost(&name, &uid) && self.records.contains_key(&name) {
                 self.specs.remove(&name);
