@@ -26,7 +26,7 @@ const FIRST_PAUSE: Duration = Duration::from_secs(2);
 pub(super) enum Phase {
     /// Its namespaces and CRDs are being applied.
     Laying,
-    /// It waits for these.
+    /// It waits for these; for none of them only until Git has spoken.
     Waiting(Vec<Arc<str>>),
     /// Its objects are being applied.
     Applying,
@@ -95,7 +95,7 @@ impl Record {
             name,
             desired: None,
             revision: Revision::default(),
-            phase: Phase::Removing,
+            phase: Phase::Waiting(Vec::new()),
             laid: false,
             task: 0,
             attempts: 0,

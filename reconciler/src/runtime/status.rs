@@ -105,7 +105,8 @@ fn applied_message(record: &Record, applied: bool) -> String {
 /// Why a component is in the state that it is in.
 fn why(record: &Record, now: Timestamp) -> (&'static str, String) {
     if record.phase == Phase::Suspended {
-        return (reason::SUSPENDED, "spec.suspend is set".to_owned());
+        let whose = if record.suspended { "spec.suspend is set" } else { "its runtime or source is suspended" };
+        return (reason::SUSPENDED, whose.to_owned());
     }
     if let Phase::Settling { deadline } = record.phase
         && record.is_late(deadline, now)
@@ -117,6 +118,9 @@ fn why(record: &Record, now: Timestamp) -> (&'static str, String) {
         return (trouble.reason, cut(&trouble.message, MESSAGE));
     }
     match &record.phase {
+        Phase::Waiting(on) if on.is_empty() => {
+            (reason::PROGRESSING, "what Git wants of it is not known yet".to_owned())
+        }
         Phase::Waiting(on) => (reason::DEPENDENCY_NOT_READY, format!("waits for {}", on.join(", "))),
         Phase::Laying => (reason::PROGRESSING, "applying namespaces and CRDs".to_owned()),
         Phase::Applying | Phase::Failed { .. } => (reason::PROGRESSING, "applying".to_owned()),

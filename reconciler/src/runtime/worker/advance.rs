@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use reeve_crds::RuntimeComponentStatus;
 use reeve_crds::outcome::Outcome;
+use reeve_renderer::object::ObjectKey;
 
 use super::{Assignment, Task, TaskEnd, Worker};
 use crate::clock::after;
@@ -16,16 +17,22 @@ use crate::runtime::work::{Occasion, Report, Work};
 
 impl Worker {
     /// Git wants something else.
-    pub(super) fn assign(&mut self, desired: Assignment) {
+    pub(super) fn assign(&mut self, desired: &Assignment) {
         self.assigned = Some(desired.clone());
         self.work_towards(desired);
     }
 
     /// Starts whatever differs from what was worked towards before.
-    pub(super) fn work_towards(&mut self, desired: Assignment) {
+    pub(super) fn work_towards(&mut self, desired: &Assignment) {
         let now = self.ctx.now();
-        self.providers = providers(&desired);
-        self.ctx.wanted.set(&desired);
+        self.providers = providers(desired);
+        self.ctx.wanted.set(desired);
+        self.desired = Some(desired.clone());
+        let left_over = self.left_over();
+        for name in &left_over {
+            let new = || Record::new(name.clone(), RuntimeComponentStatus::default(), now);
+            self.records.entry(name.clone()).or_insert_with(new);
+        }
         let good = self.status.last_good.as_ref().is_some_and(|good| good.digest == *desired.digest);
         if !good {
             self.rollout = Some(super::Rollout { began: now, changes: 0 });
@@ -39,7 +46,9 @@ impl Worker {
             let same = record.desired.as_ref().is_some_and(|before| is_same(before, component));
             record.verifying = record.desired.is_none() && record.was_ready(component);
             record.desired = Some(component.clone());
-            if same && !matches!(record.phase, Phase::Failed { .. }) {
+            // Whatever comes before its last step sees to what is left over by itself.
+            let prunes = matches!(record.phase, Phase::Finishing | Phase::Ready) && left_over.contains(&component.name);
+            if same && !prunes && !matches!(record.phase, Phase::Failed { .. }) {
                 continue;
             }
             if record.is_busy() || matches!(record.phase, Phase::Settling { .. }) {
@@ -57,8 +66,16 @@ impl Worker {
             }
             self.restart(&name);
         }
-        self.desired = Some(desired);
         self.look_at_offer();
+    }
+
+    /// Components that have something in the books which nobody wants any more: their own, or what was to move to another
+    /// component that never got to it.
+    fn left_over(&self) -> BTreeSet<Arc<str>> {
+        let is_left = |key: &ObjectKey| !self.ctx.wanted.has(key);
+        self.ctx.keeper.read(|ledger| {
+            ledger.iter().filter(|(key, _)| is_left(key)).map(|(_, entry)| entry.component.clone()).collect()
+        })
     }
 
     /// Begins anew, with a clean slate.
@@ -101,7 +118,7 @@ impl Worker {
         }
         match &record.desired {
             // Until Git has spoken, what is not wanted is not known either.
-            None if !known => {}
+            None if !known => record.phase = Phase::Waiting(Vec::new()),
             None => record.phase = Phase::Removing,
             Some(desired) if desired.objects.iter().any(|object| object.stage == Stage::Foundations) => {
                 record.phase = Phase::Laying;

@@ -33,7 +33,7 @@ impl Worker {
             }
             DeletionPolicy::Delete => {
                 let nothing = Desired { revision: Revision::default(), digest: "".into(), components: Vec::new() };
-                self.work_towards(Arc::new(nothing));
+                self.work_towards(&Arc::new(nothing));
             }
         }
     }

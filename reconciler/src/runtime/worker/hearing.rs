@@ -32,7 +32,7 @@ impl Worker {
         } else if let Some(desired) = message.desired
             && self.assigned.as_ref().is_none_or(|before| !Arc::ptr_eq(before, &desired))
         {
-            self.assign(desired);
+            self.assign(&desired);
         }
         if suspended != was_suspended {
             let names: Vec<Arc<str>> = self.records.keys().cloned().collect();

@@ -1,10 +1,11 @@
 //! What leaves Git leaves the cluster, also where that is easy to miss.
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use reeve_crds::{RuntimeComponent, State};
 use reeve_tests::eventually;
 
 use super::proxy::{Proxy, Rule};
-use super::scene::{Scene, config};
+use super::scene::{Scene, config, deployment};
 
 impl Scene {
     /// Waits until the inventory has these and nothing else.
@@ -15,6 +16,33 @@ impl Scene {
         })
         .await;
     }
+}
+
+#[tokio::test]
+async fn what_was_to_move_goes_when_the_component_that_was_to_have_it_goes_first() {
+    let scene = Scene::new("moves").await;
+    scene.component("leaves", "1.0.0", &config("one", "x"));
+    scene.component("stays", "1.0.0", &(config("two", "x") + &config("three", "x")));
+    let first = scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    scene.applied(&first).await;
+
+    scene.drop_component("leaves");
+    scene.component("stays", "1.1.0", &config("three", "x"));
+    scene.component("blocks", "1.0.0", &deployment("blocks", 1));
+    scene.component_with("takes", "1.0.0", "{ dependsOn: [blocks] }", &(config("one", "y") + &config("two", "y")));
+    scene.push();
+    scene.component_is("takes", State::Processing, "DependencyNotReady").await;
+    scene.gone(&scene.api::<RuntimeComponent>(), &format!("{}.leaves", scene.runtime)).await;
+    scene.component_is("stays", State::Ready, "Succeeded").await;
+    assert_eq!((scene.says("one").await.unwrap(), scene.says("two").await.unwrap()), ("x".into(), "x".into()));
+
+    scene.drop_component("takes");
+    scene.push();
+    scene.gone(&scene.there::<ConfigMap>(), "one").await;
+    scene.gone(&scene.there::<ConfigMap>(), "two").await;
+    assert_eq!(scene.says("three").await.unwrap(), "x");
 }
 
 #[tokio::test]
