@@ -42,6 +42,7 @@ pub use reporter::{Outlet, component_name};
 pub(crate) use reporter::{as_json, patch_status, unflipped};
 pub(crate) use status::{cut, set_condition, weight};
 pub use trouble::Trouble;
+pub(crate) use worker::release;
 pub use worker::{Assignment, End, FINALIZER, Handle, Message, Rollup, RollupInner, Setup, Standing, Wish};
 
 use budget::Budget;

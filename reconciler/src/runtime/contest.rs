@@ -49,6 +49,14 @@ impl Contests {
         }
     }
 
+    /// Somebody asked to have these put right now.
+    pub(super) fn forget<'a>(&self, keys: impl Iterator<Item = &'a ObjectKey>) {
+        let mut contests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for key in keys {
+            contests.remove(key);
+        }
+    }
+
     /// An object was put right. True if that is taken for a fight.
     pub(super) fn repaired(&self, key: &ObjectKey, now: Timestamp) -> bool {
         let mut contests = self.0.lock().unwrap_or_else(PoisonError::into_inner);

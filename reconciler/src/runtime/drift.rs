@@ -26,6 +26,14 @@ pub(super) struct Drifted {
 impl Drifted {
     /// What happened, in a sentence.
     pub(super) fn sentence(&self) -> String {
+        if self.shown.fields.is_empty() {
+            let outcome = match (self.repaired, self.shown.contested) {
+                (true, Some(true)) => "; made anew, and from now on less often, since it is deleted each time",
+                (true, _) => "; made anew",
+                (false, _) => "; not made anew for now, since it is deleted each time",
+            };
+            return format!("{}: deleted by somebody{outcome}", self.key);
+        }
         let fields = self.shown.fields.join(", ");
         let who = self.shown.manager.as_deref().unwrap_or("somebody");
         let when = self.shown.changed_at.as_ref().map(|time| format!(" at {}", time.0)).unwrap_or_default();
@@ -53,18 +61,33 @@ impl Work {
             self.record(object, &seen);
             return Ok(Done::default());
         }
-        let now = self.ctx.now();
         let wants_repair = self.ctx.drift_mode(object) == reeve_crds::runtime::policy::DriftMode::Repair;
-        let turn = self.ctx.contests.turn(&object.key, now);
-        let repairs = match turn {
-            Turn::Now(repairs) | Turn::Later(_, repairs) => repairs,
-        };
-        let mut drifted = Drifted {
+        let drifted = Drifted {
             key: object.key.clone(),
             owned: seen.owned.clone(),
             repaired: false,
-            shown: shown(&object.key, &fields, repairs),
+            shown: shown(&object.key, &fields),
         };
+        self.put_right(applier, object, drifted, wants_repair).await
+    }
+
+    /// Makes an object anew that somebody deleted, and tells.
+    pub(super) async fn make_anew(&self, applier: &Applier, object: &DesiredObject) -> Result<Done, Trouble> {
+        let drifted = Drifted { key: object.key.clone(), owned: None, repaired: false, shown: shown(&object.key, &[]) };
+        self.put_right(applier, object, drifted, true).await
+    }
+
+    async fn put_right(
+        &self,
+        applier: &Applier,
+        object: &DesiredObject,
+        mut drifted: Drifted,
+        wants_repair: bool,
+    ) -> Result<Done, Trouble> {
+        let now = self.ctx.now();
+        let turn = self.ctx.contests.turn(&object.key, now);
+        let (Turn::Now(repairs) | Turn::Later(_, repairs)) = turn;
+        drifted.shown.repairs = i32::try_from(repairs).ok().filter(|repairs| *repairs > 0);
         match turn {
             Turn::Now(_) if wants_repair => {
                 let mut done = self.write(applier, object).await?;
@@ -83,14 +106,14 @@ impl Work {
     }
 }
 
-fn shown(key: &ObjectKey, fields: &[fields::DriftedField], repairs: u32) -> DriftedObject {
+fn shown(key: &ObjectKey, fields: &[fields::DriftedField]) -> DriftedObject {
     let culprit = fields.iter().find(|field| field.manager.is_some()).or(fields.first());
     DriftedObject {
         object: object_ref(key),
         fields: fields.iter().take(10).map(|field| field.path.to_string()).collect(),
         manager: culprit.and_then(|field| field.manager.clone()),
         changed_at: culprit.and_then(|field| field.time).map(Time),
-        repairs: i32::try_from(repairs).ok().filter(|repairs| *repairs > 0),
+        repairs: None,
         contested: None,
     }
 }

@@ -84,6 +84,8 @@ pub(super) struct Record {
     pub(super) stale: bool,
     /// The annotation that asks to reconcile, until it is done.
     pub(super) request: Option<String>,
+    /// The last one that was done.
+    pub(super) answered: Option<String>,
     pub(super) generation: Option<i64>,
     /// What the cluster has, or is about to.
     pub(super) status: RuntimeComponentStatus,
@@ -110,6 +112,7 @@ impl Record {
             verifying: false,
             stale: false,
             request: None,
+            answered: None,
             generation: None,
             status,
         }
@@ -129,6 +132,11 @@ impl Record {
     /// Whether a task of it is under way.
     pub(super) fn is_busy(&self) -> bool {
         matches!(self.phase, Phase::Laying | Phase::Applying | Phase::Finishing)
+    }
+
+    /// Whoever asked to look at it now is told that this was done.
+    pub(super) fn answer(&mut self) {
+        self.answered = self.request.take().or(self.answered.take());
     }
 
     /// The one word.

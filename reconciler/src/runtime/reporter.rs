@@ -32,9 +32,9 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// How often a runtime tells how far it is.
 const PROGRESS: Duration = Duration::from_secs(10);
 /// How long after one component the next one tells that it is under way. A thousand must not spend their time on telling.
-const SPACING: Duration = Duration::from_secs(2);
+const SPACING: Duration = Duration::from_millis(500);
 /// How long any of them may wait.
-const LONGEST: Duration = Duration::from_mins(1);
+const LONGEST: Duration = Duration::from_secs(30);
 const RETRY: Duration = Duration::from_secs(5);
 const WRITES_AT_ONCE: usize = 4;
 const EVENTS_AT_MOST: usize = 256;
@@ -99,7 +99,11 @@ impl Written {
 /// How soon a status must be seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Haste {
+    /// It is decided.
     Now,
+    /// It is under way, and was not before: what was said no longer holds.
+    Turned,
+    /// It is further on its way.
     Soon,
 }
 
@@ -154,6 +158,13 @@ impl Outlet {
         self.lock().written.insert(Subject::Component(name.clone()), written);
     }
 
+    /// The generation that a component's object has, whoever wrote it: people suspend components.
+    pub(super) fn observe(&self, name: &Arc<str>, generation: Option<i64>) {
+        if let Some(written) = self.lock().written.get_mut(&Subject::Component(name.clone())) {
+            written.generation = written.generation.max(generation);
+        }
+    }
+
     /// The object of a component is gone. True if it was not we who took it away.
     pub(super) fn lost(&self, name: &Arc<str>, uid: &str) -> bool {
         let subject = Subject::Component(name.clone());
@@ -195,13 +206,14 @@ impl Outlet {
         let now = self.0.clock.now();
         let mut queue = self.lock();
         let waits = queue.pending.get(&subject).map(|(_, due)| *due);
-        let due = match (haste, waits) {
-            (Haste::Now, _) => now,
-            // News of the same kind must not push what waits further back.
-            (Haste::Soon, Some(due)) => due,
-            (Haste::Soon, None) if subject == Subject::Runtime => after(now, PATIENCE).max(after(queue.told, PROGRESS)),
-            (Haste::Soon, None) => after(now, patience(queue.pending.len())),
+        let due = match (haste, &subject) {
+            (Haste::Now, _) | (Haste::Turned, Subject::Runtime) => now,
+            (Haste::Turned, Subject::Component(_)) => after(now, spacing(queue.pending.len())),
+            (Haste::Soon, Subject::Runtime) => after(now, PATIENCE).max(after(queue.told, PROGRESS)),
+            (Haste::Soon, Subject::Component(_)) => after(now, PATIENCE.max(spacing(queue.pending.len()))),
         };
+        // News must not push what waits further back.
+        let due = waits.map_or(due, |waits| waits.min(due));
         queue.pending.insert(subject, (content, due));
         drop(queue);
         self.0.wake.notify_one();
@@ -373,9 +385,8 @@ pub fn component_name(runtime: &str, component: &str) -> String {
 }
 
 /// How long news of a component may wait while those of so many others do.
-fn patience(others: usize) -> Duration {
-    let others = u32::try_from(others).unwrap_or(u32::MAX);
-    PATIENCE.saturating_add(SPACING.saturating_mul(others)).min(LONGEST)
+fn spacing(others: usize) -> Duration {
+    SPACING.saturating_mul(u32::try_from(others).unwrap_or(u32::MAX)).min(LONGEST)
 }
 
 fn as_text(value: &impl Serialize) -> Box<str> {
@@ -388,9 +399,9 @@ mod tests {
 
     #[test]
     fn many_components_under_way_tell_so_one_after_the_other_and_none_waits_for_long() {
-        assert_eq!(patience(0), PATIENCE);
-        assert_eq!(patience(2), PATIENCE + SPACING * 2);
-        assert_eq!(patience(1000), LONGEST);
-        assert_eq!(patience(usize::MAX), LONGEST);
+        assert_eq!(spacing(0), Duration::ZERO);
+        assert_eq!(spacing(2), SPACING * 2);
+        assert_eq!(spacing(1000), LONGEST);
+        assert_eq!(spacing(usize::MAX), LONGEST);
     }
 }

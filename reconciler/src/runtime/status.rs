@@ -51,6 +51,7 @@ pub(super) fn component(record: &Record, now: Timestamp) -> RuntimeComponentStat
     let (reason, message) = why(record, now);
     status.observed_generation = record.generation.or(status.observed_generation);
     status.state = Some(state);
+    status.last_handled_reconcile_at = record.answered.clone().or(status.last_handled_reconcile_at);
     let applied = matches!(record.phase, Phase::Settling { .. } | Phase::Finishing | Phase::Ready);
     let healthy = record.condition.unhealthy.is_empty() && applied;
     let standing: Vec<&Drifted> = record.drift.values().filter(|drifted| !drifted.repaired).collect();

@@ -238,9 +238,18 @@ impl Work {
             Action::Create if object.options.apply == Apply::IfMissing => {
                 self.create_if_missing(applier, &object).await
             }
+            Action::Create | Action::Replace if self.was_there(&object.key) => {
+                Box::pin(self.make_anew(applier, &object)).await
+            }
             Action::Create | Action::Update | Action::Verify | Action::Replace => self.write(applier, &object).await,
             Action::Repair | Action::Report => Box::pin(self.repair(applier, &object)).await,
         }
+    }
+
+    /// Whether an object was as Git says when somebody took it away.
+    fn was_there(&self, key: &ObjectKey) -> bool {
+        let applied = |entry: &Entry| entry.uid.is_some() && entry.state == EntryState::Applied;
+        self.occasion == Occasion::Upkeep && self.ctx.keeper.read(|ledger| ledger.get(key).is_some_and(applied))
     }
 
     /// Watches show only what is ours, so one that somebody else made has to be asked for.

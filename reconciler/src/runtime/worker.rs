@@ -39,6 +39,7 @@ mod report;
 mod rollup;
 
 pub use ending::FINALIZER;
+pub(crate) use ending::release;
 pub use handle::{Assignment, Handle, Message, Wish};
 pub use rollup::{Rollup, RollupInner, Standing};
 

@@ -93,7 +93,12 @@ pub(in crate::runtime) fn runtime(
     status.drift = (drifted > 0).then(|| Drift { objects: drifted, since: None, examples: Vec::new() });
     status.failure = facts.trouble.map(|(trouble, at)| whole_failure(trouble, *at)).or_else(|| {
         let failing = all.iter().filter(|(_, state)| matches!(state, State::Error | State::Warning));
-        failing.max_by_key(|(_, state)| weight(*state)).and_then(|(record, _)| failure(record, now))
+        let worst = failing.max_by_key(|(_, state)| weight(*state)).map(|(record, _)| record);
+        let failure = worst.and_then(|record| Some((record, failure(record, now)?)));
+        failure.map(|(record, failure)| Failure {
+            message: cut(&format!("{}: {}", record.name, failure.message), MESSAGE),
+            ..failure
+        })
     });
     status.applier = Some(facts.applier.clone());
     status.last_handled_reconcile_at = facts.handled.clone().or(status.last_handled_reconcile_at);

@@ -10,6 +10,7 @@ use reeve_renderer::object::ObjectKey;
 use super::{Assignment, Task, TaskEnd, Worker};
 use crate::clock::after;
 use crate::desired::{Desired, DesiredComponent, Stage};
+use crate::news::News;
 use crate::runtime::record::{Phase, Record, examine};
 use crate::runtime::removal;
 use crate::runtime::status;
@@ -48,7 +49,11 @@ impl Worker {
             record.desired = Some(component.clone());
             // Whatever comes before its last step sees to what is left over by itself.
             let prunes = matches!(record.phase, Phase::Finishing | Phase::Ready) && left_over.contains(&component.name);
-            if same && !prunes && !matches!(record.phase, Phase::Failed { .. }) {
+            if same && !prunes {
+                // What another commit changed may help; until it has, it is the same failure.
+                if matches!(record.phase, Phase::Failed { .. }) {
+                    self.begin(&component.name);
+                }
                 continue;
             }
             if record.is_busy() || matches!(record.phase, Phase::Settling { .. }) {
@@ -59,6 +64,11 @@ impl Worker {
             self.restart(&component.name);
         }
         let wanted: BTreeSet<&Arc<str>> = desired.components.iter().map(|component| &component.name).collect();
+        let failed = self.failing.len();
+        self.failing.retain(|name| wanted.contains(name));
+        if failed > 0 && self.failing.is_empty() {
+            self.news(News::Recovered { message: "what failed left Git".to_owned() });
+        }
         let left: Vec<Arc<str>> = self.records.keys().filter(|name| !wanted.contains(name)).cloned().collect();
         for name in left {
             if let Some(record) = self.records.get_mut(&name) {
@@ -97,6 +107,9 @@ impl Worker {
         if let Some(record) = self.records.get_mut(name) {
             record.attempts = 0;
             record.drift.retain(|_, drifted| drifted.repaired);
+            if let Some(desired) = &record.desired {
+                self.ctx.contests.forget(desired.objects.iter().map(|object| &object.key));
+            }
         }
         self.begin(name);
     }
@@ -234,9 +247,7 @@ impl Worker {
         record.phase = Phase::Ready;
         record.trouble = None;
         record.attempts = 0;
-        if let Some(request) = record.request.take() {
-            record.status.last_handled_reconcile_at = Some(request);
-        }
+        record.answer();
         let Some(desired) = record.desired.clone() else { return };
         let good = record.status.last_good.as_ref();
         if good.is_none_or(|good| !status::is_of(good, &desired)) {

@@ -25,6 +25,13 @@ impl Worker {
         if std::mem::replace(&mut self.dissolving, true) {
             return;
         }
+        let objects = self.ctx.keeper.read(|ledger| ledger.iter().count());
+        let fate = match self.ctx.spec.deletion_policy {
+            DeletionPolicy::Orphan => "stay",
+            DeletionPolicy::Delete => "are deleted",
+        };
+        tracing::info!(runtime = %self.ctx.runtime, objects, "the Runtime goes; its objects {fate}");
+        self.outlet.event(None, false, "Deleting", &format!("the Runtime goes; its {objects} objects {fate}"));
         match self.ctx.spec.deletion_policy {
             DeletionPolicy::Orphan => {
                 self.tasks.abort_all();
@@ -77,7 +84,7 @@ impl Worker {
 }
 
 /// Takes our finalizer away. The object is read first, since our own last status moved its version.
-async fn release(api: &Api<Runtime>, name: &str) -> Result<(), kube::Error> {
+pub(crate) async fn release(api: &Api<Runtime>, name: &str) -> Result<(), kube::Error> {
     let metadata = api.get_metadata(name).await?.metadata;
     let finalizers = metadata.finalizers.iter().flatten();
     let left: Vec<&String> = finalizers.filter(|finalizer| *finalizer != FINALIZER).collect();

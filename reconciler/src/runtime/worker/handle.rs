@@ -35,6 +35,8 @@ pub struct Wish {
     pub suspend: bool,
     /// To look at it now.
     pub request: Option<String>,
+    /// In which generation of the object.
+    pub generation: Option<i64>,
 }
 
 impl Wish {
@@ -44,6 +46,7 @@ impl Wish {
         Self {
             suspend: object.spec.suspend == Some(true),
             request: annotations.and_then(|all| all.get(annotation::RECONCILE)).cloned(),
+            generation: object.metadata.generation,
         }
     }
 }

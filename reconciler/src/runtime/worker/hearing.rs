@@ -91,6 +91,11 @@ impl Worker {
         if asked {
             record.request = wish.request;
         }
+        if record.generation != wish.generation {
+            record.generation = wish.generation;
+            self.outlet.observe(name, wish.generation);
+            self.touched.insert(name.clone());
+        }
         let turned = record.suspended != wish.suspend;
         record.suspended = wish.suspend;
         if turned || asked {

@@ -152,6 +152,7 @@ impl Worker {
         let retry_at = record.next_try(trouble, now, most);
         record.attempts += 1;
         record.verifying = false;
+        record.answer();
         record.phase = Phase::Failed { retry_at };
         let before = record.trouble.as_ref().map(|(before, _)| (before.reason, before.message.clone()));
         let since = record.trouble.as_ref().map_or(now, |(_, since)| *since);

@@ -13,7 +13,7 @@ use crate::clock::{after, since};
 use crate::news::News;
 use crate::runtime::Trouble;
 use crate::runtime::drift::Drifted;
-use crate::runtime::record::Record;
+use crate::runtime::record::{Phase, Record};
 use crate::runtime::reporter::Haste;
 use crate::runtime::status::{self, RuntimeFacts};
 use crate::runtime::weight;
@@ -23,6 +23,15 @@ const REPEATED: u32 = 3;
 /// How often the status of a whole runtime is put together while it is under way. It speaks of every component, and with
 /// many of them there is always one of which there is something new.
 const WHOLE: Duration = Duration::from_secs(1);
+
+/// How soon a status must be seen.
+fn haste(turned: bool, settled: bool) -> Haste {
+    match (turned, settled) {
+        (true, true) => Haste::Now,
+        (true, false) => Haste::Turned,
+        (false, _) => Haste::Soon,
+    }
+}
 
 impl Worker {
     /// Writes what changed.
@@ -42,6 +51,9 @@ impl Worker {
             let Some(record) = self.records.get_mut(&name) else { continue };
             if record.verifying {
                 continue;
+            }
+            if matches!(record.phase, Phase::Settling { deadline } if record.is_late(deadline, now)) {
+                record.answer();
             }
             let before = self.specs.get(&name);
             let spec = match &record.desired {
@@ -68,8 +80,7 @@ impl Worker {
                 let failure = status.failure.clone().filter(|_| late);
                 turns.push((name, failure, status.state == Some(State::Ready)));
             }
-            let haste = if turned && settled { Haste::Now } else { Haste::Soon };
-            self.outlet.component(spec, status, haste);
+            self.outlet.component(spec, status, haste(turned, settled));
         }
         for (name, failure, well) in turns {
             if let Some(failure) = failure {
@@ -141,7 +152,7 @@ impl Worker {
         let turned = status.state != self.status.state;
         let settled = !matches!(state, State::Processing | State::Deleting);
         self.status = status.clone();
-        self.outlet.runtime(status, if turned && settled { Haste::Now } else { Haste::Soon });
+        self.outlet.runtime(status, haste(turned, settled));
     }
 
     /// A change of the whole runtime is done.

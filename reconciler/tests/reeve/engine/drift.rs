@@ -39,7 +39,39 @@ async fn drift_is_put_right_and_told_with_who_what_and_when() {
     assert!(note.contains("changed by meddler"), "{note}");
     let component = scene.component_is("web", State::Ready, "Succeeded").await.status.unwrap();
     assert_eq!(component.drift.unwrap().examples[0].manager.as_deref(), Some("meddler"));
+}
+
+#[tokio::test]
+async fn an_object_that_somebody_deletes_is_made_anew_and_told_whatever_the_policy() {
+    let scene = Scene::new("deleted").await;
+    scene.component(
+        "web",
+        "1.0.0",
+        &(config("settings", "git") + &annotated("reported", "git", "reeve.dev/drift", "Report")),
+    );
+    let first = scene.push();
+    scene.follow().await;
+    let reeve = scene.reeve();
+    scene.applied(&first).await;
+    for name in ["settings", "reported"] {
+        scene.there::<ConfigMap>().delete(name, &DeleteParams::default()).await.unwrap();
+        scene.comes_to_say(name, "git").await;
+        scene.event("Drifted", &["ConfigMap", name, "deleted by somebody; made anew"]).await;
+    }
+    let repaired: (&str, &[(&str, &str)]) = ("reeve_drift_total", &[("outcome", "repaired")]);
+    reeve.shows(&[(repaired, 2.0)]).await;
+    // What is deleted each time is made anew less and less often, until somebody asks for it.
+    for _ in 0..2 {
+        scene.there::<ConfigMap>().delete("settings", &DeleteParams::default()).await.unwrap();
+        scene.comes_to_say("settings", "git").await;
+    }
     scene.there::<ConfigMap>().delete("settings", &DeleteParams::default()).await.unwrap();
+    scene.event("Drifted", &["settings", "not made anew for now"]).await;
+    assert_eq!(scene.says("settings").await, None);
+    let ask = json!({ "metadata": { "annotations": { "reeve.dev/reconcile": "now" } } });
+    let component = format!("{}.web", scene.runtime);
+    let api = scene.api::<reeve_crds::RuntimeComponent>();
+    api.patch(&component, &PatchParams::default(), &Patch::Merge(&ask)).await.unwrap();
     scene.comes_to_say("settings", "git").await;
 }
 

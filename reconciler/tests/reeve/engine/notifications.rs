@@ -142,6 +142,14 @@ async fn a_runtime_in_error_is_told_as_the_docs_say_and_so_is_its_recovery() {
     assert_eq!((recovered.header("ce-type"), &recovered.body["event"]), ("dev.reeve.recovered", &json!("Recovered")));
     assert_ne!(recovered.header("ce-id"), failed.header("ce-id"));
     reeve.shows(&[(("reeve_notifications_total", &[("outcome", "Succeeded")]), 3.0)]).await;
+
+    // What failed may also leave Git.
+    scene.component("broken", "1.0.0", "apiVersion: none.example.com/v1\nkind: Nothing\nmetadata: { name: nothing }\n");
+    scene.push();
+    assert_eq!(events.hears(3).await[2].body["event"], json!("Failed"));
+    scene.drop_component("broken");
+    scene.push();
+    assert_eq!(events.hears(4).await[3].body["event"], json!("Recovered"));
 }
 
 #[tokio::test]

@@ -19,8 +19,12 @@ async fn a_component_begins_when_those_it_depends_on_are_ready() {
     let _reeve = scene.reeve();
     let waits = scene.component_is("top", State::Processing, "DependencyNotReady").await.status.unwrap();
     assert_eq!(waits.waits_for, ["base"]);
-    let base = scene.component_is("base", State::Processing, "Progressing").await.status.unwrap();
-    assert_eq!(base.unhealthy[0].object.name, "base");
+    let is_awaited = |base: &RuntimeComponent| {
+        let unhealthy = base.status.iter().flat_map(|status| &status.unhealthy);
+        unhealthy.map(|unhealthy| &unhealthy.object.name).eq(["base"])
+    };
+    let name = format!("{}.base", scene.runtime);
+    until(&scene.api::<RuntimeComponent>(), &name, "what is awaited is named", is_awaited).await;
     assert_eq!(scene.says("top").await, None);
     assert!(scene.there::<Deployment>().get_opt("base").await.unwrap().is_some());
     scene.component("base", "1.1.0", &deployment("base", 0));
@@ -154,4 +158,29 @@ async fn a_kind_that_comes_back_with_another_scope_is_known_by_that() {
     let third = scene.push();
     scene.applied(&third).await;
     assert!(scene.dynamic(&format!("{group}/v1"), "Gadget", None).get_opt("gadget").await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn asking_to_reconcile_what_fails_is_answered_too() {
+    let scene = Scene::new("asked-failing").await;
+    scene.component("web", "1.0.0", "apiVersion: none.example.com/v1\nkind: Nothing\nmetadata: { name: nothing }\n");
+    scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    let before = scene.component_is("web", State::Warning, "MissingKind").await.status.unwrap().failure.unwrap();
+    let (api, component) = (scene.api::<RuntimeComponent>(), format!("{}.web", scene.runtime));
+    let ask = json!({ "metadata": { "annotations": { "reeve.dev/reconcile": "now" } } });
+    api.patch(&component, &PatchParams::default(), &Patch::Merge(&ask)).await.unwrap();
+    let answers = |component: &RuntimeComponent| {
+        let status = component.status.as_ref();
+        status.is_some_and(|status| status.last_handled_reconcile_at.as_deref() == Some("now"))
+    };
+    until(&api, &component, "the component answers", answers).await;
+
+    // A commit that changes nothing of it is no new failure.
+    scene.component("other", "1.0.0", &config("other", "x"));
+    scene.push();
+    scene.component_is("other", State::Ready, "Succeeded").await;
+    let after = api.get(&component).await.unwrap().status.unwrap().failure.unwrap();
+    assert_eq!((after.since, after.revision), (before.since, before.revision));
 }

@@ -116,3 +116,24 @@ async fn a_cluster_that_is_not_what_the_file_declares_is_told_and_keeps_nothing_
     scene.push();
     until(&api, &scene.runtime, "nothing is declared", |runtime| capable(runtime).is_none()).await;
 }
+
+#[tokio::test]
+async fn a_runtime_whose_target_is_not_served_is_told_so_and_goes_with_its_file() {
+    let scene = Scene::new("unserved").await;
+    let target = "target: { type: KubeConfig, kubeConfigSecretRef: { name: other, key: kubeconfig } }\n";
+    scene.runtime("elsewhere", target);
+    scene.component("web", "1.0.0", &config("settings", "git"));
+    let first = scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    scene.applied(&first).await;
+    let api = scene.api::<Runtime>();
+    let is_told = |runtime: &Runtime| {
+        let status = runtime.status.as_ref();
+        status.is_some_and(|status| status.conditions.iter().any(|condition| condition.reason == "Unsupported"))
+    };
+    until(&api, "elsewhere", "it is told that its target is not served", is_told).await;
+    scene.repository.remove("runtimes/elsewhere.yaml").unwrap();
+    scene.push();
+    scene.gone(&api, "elsewhere").await;
+}

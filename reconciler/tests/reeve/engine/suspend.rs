@@ -78,3 +78,25 @@ async fn nothing_is_put_right_while_source_runtime_or_component_is_suspended() {
     scene.applied(&third).await;
     assert_eq!(scene.says("settings").await.unwrap(), "third");
 }
+
+#[tokio::test]
+async fn a_component_that_was_suspended_and_resumed_is_looked_at_as_it_is_now() {
+    let scene = Scene::new("resumed").await;
+    scene.component("web", "1.0.0", &config("settings", "git"));
+    let first = scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    scene.applied(&first).await;
+    let (api, component) = (scene.api::<RuntimeComponent>(), format!("{}.web", scene.runtime));
+    let is = |state: State| {
+        move |component: &RuntimeComponent| {
+            component.status.as_ref().is_some_and(|status| {
+                status.state == Some(state) && status.observed_generation == component.metadata.generation
+            })
+        }
+    };
+    for (suspend, state) in [(true, State::Suspended), (false, State::Ready)] {
+        scene.suspend::<RuntimeComponent>(&component, suspend).await;
+        until(&api, &component, "the status is of the newest generation", is(state)).await;
+    }
+}
