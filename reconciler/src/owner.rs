@@ -11,13 +11,23 @@ use serde_json::Value;
 pub const NAMESPACE_LABEL: &str = "reeve.dev/runtime-namespace";
 
 /// A runtime among those of all namespaces.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Owner(Arc<str>);
 
 impl Owner {
     /// The runtime of this name in this namespace.
     pub fn new(namespace: &str, runtime: &str) -> Self {
         Self(format!("{namespace}/{runtime}").into())
+    }
+
+    /// The namespace that its Runtime lives in.
+    pub fn namespace(&self) -> &str {
+        self.0.split_once('/').map_or("", |(namespace, _)| namespace)
+    }
+
+    /// Its name there.
+    pub fn runtime(&self) -> &str {
+        self.0.split_once('/').map_or(&self.0, |(_, runtime)| runtime)
     }
 
     /// The one that labels name, if they name one completely.

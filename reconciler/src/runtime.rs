@@ -24,6 +24,7 @@ use crate::plan::{self, Rules, View};
 
 mod budget;
 mod capabilities;
+mod claims;
 mod contest;
 mod drift;
 mod foundations;
@@ -150,7 +151,6 @@ impl View for Context {
 
 impl Context {
     fn plan(&self, desired: &DesiredComponent) -> plan::ComponentPlan {
-        let entries = self.keeper.entries_of(&desired.name);
-        plan::component(desired, entries, self, &self.rules(), &|key| self.wanted.has(key))
+        self.plan_as(desired, self)
     }
 }

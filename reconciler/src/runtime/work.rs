@@ -124,7 +124,7 @@ impl Work {
         }
         let applier = self.applier();
         self.watch(&applier, objects.iter().copied()).await?;
-        let plan = self.ctx.plan(&self.desired);
+        let plan = self.ctx.plan_with_claims(&self.desired).await;
         let mut troubles: Vec<Trouble> = Vec::new();
         for (key, owner) in plan.claimed.iter().filter(|(key, _)| objects.iter().any(|object| object.key == *key)) {
             let message = format!("{key} belongs to {owner}: remove it there or here");

@@ -1,10 +1,11 @@
 //! Runtimes, and components of one, do not hold each other up.
 
+use k8s_openapi::api::core::v1::ConfigMap;
 use reeve_crds::{GitSource, Runtime, State};
 use reeve_tests::until;
 use serde_json::json;
 
-use super::scene::{Scene, config};
+use super::scene::{Scene, annotated, config};
 
 #[tokio::test]
 async fn a_runtime_that_fails_keeps_no_other_back() {
@@ -43,8 +44,7 @@ async fn an_object_that_two_runtimes_want_stays_with_the_first_and_the_other_is_
     let refused = scene.component_of(&other, "web", State::Warning, "Conflict").await.status.unwrap();
     let message = refused.failure.unwrap().message;
     assert!(message.contains(&format!("component web of runtime {}", scene.runtime)), "{message}");
-    let labels =
-        scene.there::<k8s_openapi::api::core::v1::ConfigMap>().get("settings").await.unwrap().metadata.labels.unwrap();
+    let labels = scene.there::<ConfigMap>().get("settings").await.unwrap().metadata.labels.unwrap();
     assert_eq!(labels["reeve.dev/runtime"], scene.runtime);
     scene.component_is("web", State::Ready, "Succeeded").await;
 }
@@ -102,4 +102,34 @@ async fn runtimes_of_one_name_in_two_namespaces_keep_apart() {
     ours.applied(&gone).await;
     assert_eq!(ours.says("settings").await, None);
     assert_eq!(theirs.says("more").await.as_deref(), Some("still theirs"));
+}
+
+#[tokio::test]
+async fn what_a_runtime_let_go_of_may_be_had_by_another() {
+    let scene = Scene::new("let-go").await;
+    scene.component("web", "1.0.0", &config("settings", "x"));
+    scene.component("kept", "1.0.0", &annotated("kept", "x", "reeve.dev/prune", "Never"));
+    let first = scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    scene.applied(&first).await;
+    // Renamed: the old one is gone, and its objects stayed.
+    scene.repository.remove(&format!("runtimes/{}.yaml", scene.runtime)).unwrap();
+    scene.runtime("renamed", "");
+    let second = scene.push();
+    scene.applied_to("renamed", &second).await;
+    let owner = async |name: &str| {
+        let labels = scene.there::<ConfigMap>().get(name).await.unwrap().metadata.labels.unwrap();
+        labels["reeve.dev/runtime"].clone()
+    };
+    assert_eq!((owner("settings").await, owner("kept").await), ("renamed".to_owned(), "renamed".to_owned()));
+    // Released: the one who had it lives on without it.
+    scene.runtime("heir", "");
+    let kept = annotated("kept", "x", "reeve.dev/prune", "Never");
+    scene.component("kept", "1.1.0", &format!("{{% if Runtime.name == 'heir' %}}{kept}{{% endif %}}"));
+    scene.component("web", "1.1.0", &config("settings-{{ Runtime.name }}", "x"));
+    let third = scene.push();
+    scene.applied_to("heir", &third).await;
+    assert_eq!(owner("kept").await, "heir");
+    assert_eq!(scene.says("kept").await.as_deref(), Some("x"));
 }
