@@ -21,7 +21,7 @@ mod wire;
 
 pub use credentials::{Credentials, CredentialsError, Login, Proxy, webhook_token};
 pub use failure::{FailureKind, FetchError};
-pub use fetch::{FetchRequest, Fetched, Moved};
+pub use fetch::{FetchRequest, Fetched, Moved, Tag};
 pub use lfs::is_lfs_pointer;
 pub use local::watch_local;
 pub use mirror::{CommitFacts, MirrorError, Mirrors};

@@ -5,6 +5,7 @@
 mod cgi;
 mod http;
 mod program;
+mod signing;
 mod ssh;
 mod sshd_files;
 mod tls;
@@ -17,6 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use anyhow::{Context, Result};
 
 pub use http::{BasicAuth, GitHttp};
+pub use signing::SigningKey;
 pub use ssh::GitSsh;
 
 use crate::Supervisor;

@@ -9,9 +9,9 @@ use std::{fs, thread};
 
 use git2::{ConfigLevel, Oid, Repository};
 
-use super::fetch::Moved;
+use super::fetch::{Moved, Tag};
 use super::mirror::{CommitFacts, fetched_ref, point};
-use super::reference::{Choice, Head, choose, shown};
+use super::reference::{Choice, Head, TAGS, choose, shown};
 use super::store::{Store, os_error};
 use super::wire::{Answer, Line, Request, Stage, WireLogin};
 use failure::Failure;
@@ -25,6 +25,7 @@ mod presenter;
 mod remote;
 mod renewal;
 mod source;
+mod tags;
 
 /// With more packs than this, a mirror is packed into one.
 const MOST_PACKS: usize = 50;
@@ -140,7 +141,7 @@ fn fetch(request: &Request, repository: &Repository) -> Result<Found, Failure> {
     let heads = source.heads()?;
     let choice = choose(&request.reference, &heads)?;
     let commit = Oid::from_str(&choice.commit)?;
-    let is_there = repository.find_commit(commit).is_ok();
+    let is_there = repository.find_commit(commit).is_ok() && tags::are_there(repository, &choice);
     let (objects, bytes) = if is_there {
         (0, 0)
     } else {
@@ -170,6 +171,11 @@ fn note(repository: &Repository, choice: &Choice, heads: &[Head]) -> Result<(), 
 }
 
 impl Found {
+    fn tag(&self) -> Option<Tag> {
+        let name = self.choice.source.as_deref()?.strip_prefix(TAGS)?;
+        Some(Tag { name: name.to_owned(), id: self.choice.tag.clone() })
+    }
+
     fn answer(&self, request: &Request, repository: &Repository, rebuilt: bool) -> Result<Answer, Failure> {
         let before = request.last_seen.as_deref();
         let descends = |from: &str| {
@@ -185,6 +191,7 @@ impl Found {
         };
         Ok(Answer {
             commit: CommitFacts::read(repository, self.commit)?,
+            tag: self.tag(),
             revision: shown(self.choice.name.as_deref(), &self.choice.commit),
             moved,
             received_objects: self.objects,

@@ -54,6 +54,8 @@ pub struct FetchRequest {
 pub struct Fetched {
     /// The commit.
     pub commit: CommitFacts,
+    /// The tag that was followed, if it was one.
+    pub tag: Option<Tag>,
     /// The revision as people say it, such as `main@4f1c2aa90b3d`.
     pub revision: String,
     /// How it stands to the commit that was found the last time.
@@ -62,6 +64,15 @@ pub struct Fetched {
     pub received_objects: u64,
     /// How many bytes came over, as far as the transport counts them.
     pub received_bytes: u64,
+}
+
+/// A tag that was followed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tag {
+    /// Its short name, such as `v1.4.2`.
+    pub name: String,
+    /// Its own object, if it is an annotated one.
+    pub id: Option<String>,
 }
 
 /// How a commit stands to the one that was found before.
@@ -204,6 +215,7 @@ impl Mirror {
         }
         Fetched {
             commit: answer.commit,
+            tag: answer.tag,
             revision: answer.revision,
             moved: answer.moved,
             received_objects: answer.received_objects,

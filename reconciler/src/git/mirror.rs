@@ -19,6 +19,8 @@ use crate::tree::{GitError, GitRepository, GitTree};
 /// Letters that a status takes of an author and of a subject.
 const AUTHOR: usize = 256;
 const SUBJECT: usize = 256;
+/// Tags that may lead from one to the next until there is a commit.
+pub(super) const MOST_TAGS: usize = 8;
 
 /// The mirrors below one folder. Cheap to clone.
 #[derive(Clone, Debug)]

@@ -13,7 +13,7 @@ const OFFERED: usize = 5;
 /// Behind the name of a tag, what it points to in the end.
 const PEELED: &str = "^{}";
 const BRANCHES: &str = "refs/heads/";
-const TAGS: &str = "refs/tags/";
+pub(super) const TAGS: &str = "refs/tags/";
 
 /// A ref as a server lists it. An annotated tag is listed a second time, with `^{}` behind its name and its commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub struct Choice {
     pub source: Option<String>,
     /// The commit.
     pub commit: String,
+    /// The object that the ref points to, if that is not the commit itself: an annotated tag.
+    pub tag: Option<String>,
     /// What people call it: a branch, a tag, the full name of a ref; nothing for a bare commit.
     pub name: Option<String>,
 }
@@ -120,7 +122,8 @@ pub fn choose(reference: &GitRef, heads: &[Head]) -> Result<Choice, ReferenceErr
     }
     if let Some(id) = &reference.commit {
         let source = heads.iter().find(|head| head.id == *id && !head.name.ends_with(PEELED));
-        return Ok(Choice { source: source.map(|head| head.name.clone()), commit: id.clone(), name: None });
+        let source = source.map(|head| head.name.clone());
+        return Ok(Choice { source, commit: id.clone(), tag: None, name: None });
     }
     let name = reference.name.as_ref().ok_or(ReferenceError::Nothing)?;
     find(heads, name, name).ok_or_else(|| ReferenceError::Name(name.clone()))
@@ -140,8 +143,12 @@ fn choose_version(range: &str, prefix: &str, heads: &[Head]) -> Result<Choice, R
 
 fn find(heads: &[Head], full: &str, name: &str) -> Option<Choice> {
     let at = |wanted: &str| heads.iter().find(|head| head.name == wanted).map(|head| head.id.clone());
-    let commit = at(&format!("{full}{PEELED}")).or_else(|| at(full))?;
-    Some(Choice { source: Some(full.to_owned()), commit, name: Some(name.to_owned()) })
+    let listed = at(full)?;
+    let (commit, tag) = match at(&format!("{full}{PEELED}")) {
+        Some(commit) => (commit, Some(listed)),
+        None => (listed, None),
+    };
+    Some(Choice { source: Some(full.to_owned()), commit, tag, name: Some(name.to_owned()) })
 }
 
 /// Some names below a prefix, those first that begin as the wanted one does.

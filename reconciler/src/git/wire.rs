@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::credentials::{Credentials, Login, Proxy};
 use super::failure::FailureKind;
-use super::fetch::Moved;
+use super::fetch::{Moved, Tag};
 use super::mirror::CommitFacts;
 
 /// What to fetch, into which mirror.
@@ -71,6 +71,7 @@ impl Stage {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Answer {
     pub(super) commit: CommitFacts,
+    pub(super) tag: Option<Tag>,
     pub(super) revision: String,
     pub(super) moved: Moved,
     pub(super) received_objects: u64,

@@ -21,6 +21,7 @@ pub enum Tool {
     Containerd,
     Ctr,
     Git,
+    Gpg,
     Ip,
     Iptables,
     Nsenter,
@@ -32,12 +33,13 @@ pub enum Tool {
 }
 
 impl Tool {
-    pub const ALL: [Tool; 13] = [
+    pub const ALL: [Tool; 14] = [
         Tool::Busybox,
         Tool::CniPlugins,
         Tool::Containerd,
         Tool::Ctr,
         Tool::Git,
+        Tool::Gpg,
         Tool::Ip,
         Tool::Iptables,
         Tool::Nsenter,
@@ -55,6 +57,7 @@ impl Tool {
             Tool::Containerd => "containerd",
             Tool::Ctr => "ctr",
             Tool::Git => "git",
+            Tool::Gpg => "gpg",
             Tool::Ip => "ip",
             Tool::Iptables => "iptables",
             Tool::Nsenter => "nsenter",
@@ -72,6 +75,7 @@ impl Tool {
             Tool::CniPlugins => "containernetworking-plugins",
             Tool::Containerd | Tool::Ctr => "containerd",
             Tool::Git => "git",
+            Tool::Gpg => "gnupg",
             Tool::Ip => "iproute2",
             Tool::Iptables => "iptables",
             Tool::Nsenter | Tool::Setpriv | Tool::Unshare => "util-linux",

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use git2::{ErrorCode, ObjectType, Oid, Repository};
 
 use super::failure::Failure;
+use super::tags;
 use crate::git::failure::FailureKind;
 use crate::git::reference::{Choice, Head, ReferenceError};
 
@@ -56,7 +57,21 @@ impl<'a> LocalSource<'a> {
             }
             Err(error) => return Err(unreadable(&error)),
         }
-        copy(&self.from, self.into, commit)
+        let received = copy(&self.from, self.into, commit)?;
+        self.copy_tags(choice)?;
+        Ok(received)
+    }
+
+    /// Copies the tag that was chosen, if it is one, with those that it names.
+    fn copy_tags(&self, choice: &Choice) -> Result<(), Failure> {
+        let Some(tag) = &choice.tag else { return Ok(()) };
+        let source = self.from.odb().map_err(|error| unreadable(&error))?;
+        let target = self.into.odb()?;
+        for tag in tags::chain(&self.from, Oid::from_str(tag)?).map_err(|error| unreadable(&error))? {
+            let object = source.read(tag).map_err(|error| unreadable(&error))?;
+            target.write(ObjectType::Tag, object.data())?;
+        }
+        Ok(())
     }
 }
 
@@ -67,8 +82,8 @@ pub(super) fn copy(from: &Repository, into: &Repository, commit: Oid) -> Result<
     for reference in into.references()? {
         let Some(there) = reference?.target() else { continue };
         // What only the other side has cannot be walked here, and hides nothing.
-        if from.find_commit(there).is_ok() {
-            walk.hide(there).map_err(|error| unreadable(&error))?;
+        if let Ok(there) = from.find_object(there, None).and_then(|object| object.peel_to_commit()) {
+            walk.hide(there.id()).map_err(|error| unreadable(&error))?;
         }
     }
     let mut pack = from.packbuilder().map_err(|error| unreadable(&error))?;

@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::PathBuf;
 
-use git2::{ObjectType, Oid, Repository};
+use git2::{Oid, Repository};
 
 use super::failure::Failure;
 use super::local::copy;
+use super::tags;
 use crate::git::mirror::point;
 use crate::git::store::{IN_FORCE, Store};
 
@@ -36,8 +37,8 @@ impl Renewal {
         let mut walk = old.revwalk()?;
         let mut pack = old.packbuilder()?;
         for (_, id) in &refs {
-            if old.find_object(*id, None)?.kind() == Some(ObjectType::Tag) {
-                pack.insert_object(*id, None)?;
+            for tag in tags::chain(old, *id)? {
+                pack.insert_object(tag, None)?;
             }
             walk.push(old.find_object(*id, None)?.peel_to_commit()?.id())?;
         }

@@ -32,7 +32,11 @@ fn range(range: &str, prefix: Option<&str>) -> GitRef {
 }
 
 fn choice(source: &str, commit: &str, name: &str) -> Choice {
-    Choice { source: Some(source.to_owned()), commit: commit.to_owned(), name: Some(name.to_owned()) }
+    Choice { source: Some(source.to_owned()), commit: commit.to_owned(), tag: None, name: Some(name.to_owned()) }
+}
+
+fn annotated(choice: Choice) -> Choice {
+    Choice { tag: Some(TAG.to_owned()), ..choice }
 }
 
 #[test]
@@ -42,8 +46,8 @@ fn every_kind_of_reference_finds_its_commit() {
     let cases = [
         (branch("main"), choice("refs/heads/main", SECOND, "main")),
         (tag("v1.2.0"), choice("refs/tags/v1.2.0", FIRST, "v1.2.0")),
-        (tag("v1.10.0"), choice("refs/tags/v1.10.0", SECOND, "v1.10.0")),
-        (range("1.x", None), choice("refs/tags/v1.10.0", SECOND, "v1.10.0")),
+        (tag("v1.10.0"), annotated(choice("refs/tags/v1.10.0", SECOND, "v1.10.0"))),
+        (range("1.x", None), annotated(choice("refs/tags/v1.10.0", SECOND, "v1.10.0"))),
         (range("<1.5", None), choice("refs/tags/v1.2.0", FIRST, "v1.2.0")),
         (range(">=1", Some("fleet/")), choice("refs/tags/fleet/2.0.0", FIRST, "fleet/2.0.0")),
         (name, choice("refs/pull/7/head", FIRST, "refs/pull/7/head")),
