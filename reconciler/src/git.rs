@@ -1,9 +1,9 @@
 //! The repositories that are followed: one bare mirror per URL, kept up to date by a child process, and what tells of a
 //! push.
 //!
-//! Which commit a reference means, whose webhook call is genuine and what a Secret says are pure decisions. libgit2's
-//! timeouts, authorities and home folder belong to a whole process, so everything that talks to a server is in
-//! [`child`], a process of our own binary that can be killed. Nothing here knows of a cluster.
+//! Which commit a reference means, whose signature counts, whose webhook call is genuine and what a Secret says are pure
+//! decisions. libgit2's timeouts, authorities and home folder belong to a whole process, so everything that talks to a
+//! server is in [`child`], a process of our own binary that can be killed. Nothing here knows of a cluster.
 
 pub mod child;
 mod credentials;
@@ -15,6 +15,8 @@ mod local;
 mod mirror;
 mod receiver;
 mod reference;
+mod signature;
+mod signed;
 mod store;
 mod webhook;
 mod wire;
@@ -27,4 +29,8 @@ pub use local::watch_local;
 pub use mirror::{CommitFacts, MirrorError, Mirrors};
 pub use receiver::{Hook, Hooks};
 pub use reference::{Choice, Head, ReferenceError, choose, shown};
+pub use signature::{
+    KeysError, Refused as SignatureRefused, SignatureError, SignedBy, SignedObjects, Signer, TrustedKeys,
+    is_signature_reason,
+};
 pub use webhook::{Refused, hook_id, verify};

@@ -13,7 +13,7 @@ use tracing::{info, warn};
 
 use crate::clock::{after, since};
 use crate::desired::Revision;
-use crate::git::{Fetched, Hooks, Mirrors};
+use crate::git::{CommitFacts, Fetched, Hooks, Mirrors};
 use crate::metrics::SourceStanding;
 use crate::runtime::{Handle, Rollup, Setup};
 
@@ -23,6 +23,7 @@ mod object;
 mod publish;
 mod status;
 mod telling;
+mod trust;
 mod workshop;
 
 pub use object::spec;
@@ -113,6 +114,8 @@ impl Source {
         let object = objects.borrow_and_update().clone();
         let status = object.status.clone().unwrap_or_default();
         let now = with.setup.clock.now();
+        // That it was not trusted before a restart is no news after it.
+        let told = status::distrust(&status).map(|line| ("signature", line)).into_iter().collect();
         Self {
             namespace: object.metadata.namespace.as_deref().unwrap_or_default().into(),
             name: object.metadata.name.as_deref().unwrap_or_default().into(),
@@ -129,7 +132,7 @@ impl Source {
             in_force: None,
             last_seen: None,
             failures: 0,
-            told: BTreeMap::new(),
+            told,
             failing: false,
             listening: Listening::default(),
         }
@@ -223,7 +226,9 @@ impl Source {
             Ok(fetched) => {
                 let before = std::mem::take(&mut self.failures);
                 self.report.fetched(now);
-                self.consider(fetched).await;
+                if self.is_trusted(&fetched).await {
+                    self.consider(fetched).await;
+                }
                 if self.failures == 0 {
                     self.recovered("fetch");
                 } else {
@@ -293,8 +298,9 @@ impl Source {
         let now = self.with.setup.clock.now();
         info!(source = %self.name, revision = %revision.shown, "accepted");
         if self.report.commit.as_ref().is_none_or(|before| before.id != fetched.commit.id) {
-            let message =
-                format!("{} is in force: {} ({})", revision.shown, fetched.commit.subject, fetched.commit.author);
+            let signed = self.report.signed_by().map(|by| format!(", signed by {by}")).unwrap_or_default();
+            let CommitFacts { subject, author, .. } = &fetched.commit;
+            let message = format!("{} is in force: {subject} ({author}){signed}", revision.shown);
             self.event(false, "Accepted", message).await;
         }
         self.recovered("revision");

@@ -69,7 +69,8 @@ pub struct Commit {
     /// When it was committed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub committed_at: Option<Time>,
-    /// Key that signed it, if spec.verify asks for signatures.
+    /// Key that signed it or its tag, if spec.verify asks for signatures: kind, fingerprint, and in brackets what the
+    /// Secret calls it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 256))]
     pub signed_by: Option<String>,

@@ -21,6 +21,8 @@ const AUTHOR: usize = 256;
 const SUBJECT: usize = 256;
 /// Tags that may lead from one to the next until there is a commit.
 pub(super) const MOST_TAGS: usize = 8;
+/// Bytes of a commit or a tag whose signature is looked at.
+pub(super) const LARGEST_SIGNED: usize = 1024 * 1024;
 
 /// The mirrors below one folder. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -67,6 +69,12 @@ pub enum MirrorError {
         /// The revision.
         commit: String,
     },
+    /// What should be signed is larger than what is looked at.
+    #[error("{id} is larger than {} KiB, which is too much to check its signature", LARGEST_SIGNED / 1024)]
+    TooLarge {
+        /// The commit or tag.
+        id: String,
+    },
     /// What is in force could not be noted.
     #[error("cannot keep {commit} for {name}")]
     Keep {
@@ -95,6 +103,7 @@ impl MirrorError {
         match self {
             Self::Read(_) | Self::Keep { .. } => "MirrorCorrupt",
             Self::NoFolder { .. } => "PathNotFound",
+            Self::TooLarge { .. } => "BadSignature",
             Self::Folder { cause, .. } if cause.kind() == io::ErrorKind::StorageFull => "DiskFull",
             Self::Folder { .. } => "MirrorUnusable",
         }

@@ -14,10 +14,6 @@ use crate::refusal::Refusal;
 impl Source {
     /// What the repository has now, with what the source's Secrets let us in with.
     pub(super) async fn fetch(&mut self) -> Result<Fetched, Finding> {
-        if self.object.spec.verify.is_some() {
-            let message = "spec.verify asks for signatures, which this version cannot check: nothing is applied; remove spec.verify, or wait for a version that can";
-            return Err(Finding::new("Unsupported", message, false));
-        }
         let spec = self.object.spec.clone();
         let secret = self.secret(spec.secret_ref.as_ref().map(|secret| secret.name.as_str())).await?;
         let credentials = match &secret {

@@ -10,11 +10,14 @@ use reeve_crds::git_source::status::{Commit, NotReady, Rejected, RuntimeCounts};
 use reeve_crds::{GitSource, GitSourceStatus, State};
 
 use crate::desired::Revision;
-use crate::git::CommitFacts;
+use crate::git::{CommitFacts, Fetched, is_signature_reason};
 use crate::metrics::SourceFacts;
 use crate::runtime::{Standing, cut, set_condition, weight};
 
 const MESSAGE: usize = 1024;
+
+/// Letters that a status takes of the keys that signed a commit.
+const SIGNED_BY: usize = 256;
 
 /// Something that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +53,10 @@ pub(super) struct Report {
     fetched_at: Option<Timestamp>,
     /// Why the last fetch failed, and since when.
     unfetched: Option<(Finding, Timestamp)>,
+    /// What was signed last as it should be, and by whom.
+    verified: Option<(String, String)>,
+    /// Why nothing is trusted, or what is in force is not.
+    distrust: Option<Finding>,
     conditions: Vec<Condition>,
     /// Events that are yet to be told.
     pub(super) events: Vec<(bool, String, String)>,
@@ -86,9 +93,42 @@ impl Report {
         self.unfetched = Some((finding, since));
     }
 
-    /// Why the last fetch failed, if it did.
+    /// Why there is no revision to be had or to be trusted, if so.
     pub(super) fn trouble(&self) -> Option<&Finding> {
-        self.unfetched.as_ref().map(|(finding, _)| finding)
+        self.unfetched.as_ref().map(|(finding, _)| finding).or(self.distrust.as_ref())
+    }
+
+    /// What was fetched is signed as it should be, or need not be signed.
+    pub(super) fn trust(&mut self, fetched: &Fetched, signed_by: Option<String>) {
+        self.distrust = None;
+        let signed_by = signed_by.map(|by| cut(&by, SIGNED_BY));
+        if let Some(commit) = self.commit.as_mut().filter(|commit| commit.id == fetched.commit.id) {
+            commit.signed_by.clone_from(&signed_by);
+        }
+        self.verified = signed_by.map(|by| (fetched.revision.clone(), by));
+    }
+
+    /// Nothing can be trusted, or what is in force cannot be.
+    pub(super) fn distrust(&mut self, finding: Finding) {
+        self.verified = None;
+        self.distrust = Some(finding);
+    }
+
+    /// What was fetched cannot be trusted, which says nothing of what is in force.
+    pub(super) fn untrust(&mut self) {
+        self.verified = None;
+        self.distrust = None;
+    }
+
+    /// Who signed what was fetched.
+    pub(super) fn signed_by(&self) -> Option<&str> {
+        self.verified.as_ref().map(|(_, by)| by.as_str())
+    }
+
+    /// Whether it is what was taken up last, under the same name.
+    pub(super) fn is_in_force(&self, fetched: &Fetched) -> bool {
+        self.revision.as_ref() == Some(&fetched.revision)
+            && self.commit.as_ref().is_some_and(|commit| commit.id == fetched.commit.id)
     }
 
     pub(super) fn accept(&mut self, revision: &Revision, commit: &CommitFacts, now: Timestamp) {
@@ -103,7 +143,7 @@ impl Report {
             author: Some(cut(&commit.author, 256)),
             subject: Some(cut(&commit.subject, MESSAGE)),
             committed_at: commit.committed_at.map(Time),
-            signed_by: None,
+            signed_by: self.signed_by().map(str::to_owned),
             accepted_at: Some(Time(now)),
         });
     }
@@ -126,7 +166,7 @@ impl Report {
         SourceFacts {
             state,
             unfetched: self.unfetched.is_some(),
-            rejected: self.rejected.is_some(),
+            rejected: self.rejected.is_some() || self.distrust.is_some(),
             fetched_at: self.fetched_at,
             accepted_at: self.commit.as_ref().and_then(|commit| commit.accepted_at.as_ref()).map(|at| at.0),
         }
@@ -136,6 +176,13 @@ impl Report {
     pub(super) fn spec_changed(&self, object: &GitSource) -> bool {
         self.rejected_for != object.metadata.generation
     }
+}
+
+/// What a status says if what was in force then was not trusted, or nothing was, in the words of a told failure.
+pub(super) fn distrust(status: &GitSourceStatus) -> Option<String> {
+    let is_it = |condition: &&Condition| condition.type_ == kind::VERIFIED && condition.status == "False";
+    let condition = status.conditions.iter().find(is_it).filter(|_| status.rejected.is_none())?;
+    Some(format!("{}: {}", condition.reason, condition.message))
 }
 
 /// The status of a source.
@@ -159,15 +206,27 @@ pub(super) fn source(
         Some((finding, _)) => set(kind::FETCHED, false, finding.reason, &finding.message),
         None => set(kind::FETCHED, true, reason::SUCCEEDED, "the repository was reached"),
     }
-    match &report.rejected {
+    let (unsigned, invalid) = match &report.rejected {
+        Some(rejected) if is_signature_reason(&rejected.reason) => (Some(rejected), None),
+        rejected => (None, rejected.as_ref()),
+    };
+    match invalid {
         Some(rejected) => set(kind::VALIDATED, false, &rejected.reason, &rejected.message),
         None if report.revision.is_some() => {
             set(kind::VALIDATED, true, reason::SUCCEEDED, "the whole repository is valid");
         }
         None => {}
     }
-    if object.spec.verify.is_some() {
-        set(kind::VERIFIED, false, reason::UNSUPPORTED, "signatures cannot be checked by this version");
+    match (&report.distrust, unsigned, &report.verified) {
+        (Some(finding), ..) => set(kind::VERIFIED, false, finding.reason, &finding.message),
+        (None, Some(rejected), _) => set(kind::VERIFIED, false, &rejected.reason, &rejected.message),
+        (None, None, Some((revision, by))) => {
+            set(kind::VERIFIED, true, reason::SUCCEEDED, &format!("{revision} is signed by {by}"));
+        }
+        (None, None, None) => {}
+    }
+    if object.spec.verify.is_none() {
+        conditions.retain(|condition| condition.type_ != kind::VERIFIED);
     }
     GitSourceStatus {
         observed_generation: report.generation,
@@ -192,7 +251,7 @@ fn summary(report: &Report, object: &GitSource, worst: Worst<'_>) -> (State, Str
     if object.spec.suspend {
         return (State::Suspended, reason::SUSPENDED.to_owned(), "spec.suspend is set".to_owned());
     }
-    if let Some((finding, _)) = &report.unfetched {
+    if let Some(finding) = report.trouble() {
         let state = if finding.transient { State::Error } else { State::Warning };
         return (state, finding.reason.to_owned(), finding.message.clone());
     }

@@ -46,18 +46,20 @@ impl Source {
         self.news(news);
     }
 
-    fn news(&self, news: News) {
+    pub(super) fn news(&self, news: News) {
         self.with.setup.telling.tell_of_source(&self.namespace, &self.name, news);
     }
 
-    /// One line and one event per changed failure.
-    fn tell(&mut self, about: &'static str, finding: &Finding) {
+    /// One line and one event per changed failure. True if it was told now.
+    pub(super) fn tell(&mut self, about: &'static str, finding: &Finding) -> bool {
         let line = format!("{}: {}", finding.reason, finding.message);
-        if self.told.get(about) != Some(&line) {
-            warn!(source = %self.name, reason = finding.reason, "{}", finding.message);
-            self.report.events.push((true, finding.reason.to_owned(), finding.message.clone()));
-            self.told.insert(about, line);
+        if self.told.get(about) == Some(&line) {
+            return false;
         }
+        warn!(source = %self.name, reason = finding.reason, "{}", finding.message);
+        self.report.events.push((true, finding.reason.to_owned(), finding.message.clone()));
+        self.told.insert(about, line);
+        true
     }
 
     pub(super) fn recovered(&mut self, about: &'static str) {

@@ -24,5 +24,6 @@ mod restart;
 mod road;
 mod runtimes;
 pub(crate) mod scene;
+mod signatures;
 mod suspend;
 mod transports;

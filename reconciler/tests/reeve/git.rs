@@ -10,5 +10,6 @@ mod processes;
 mod proxy;
 mod refusals;
 mod scene;
+mod signatures;
 mod stall;
 mod transports;
