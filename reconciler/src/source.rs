@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use reeve_crds::git_source::GitRef;
 use reeve_crds::{GitSource, Runtime, annotation};
 use tokio::sync::{Notify, watch};
 use tracing::{info, warn};
@@ -82,7 +83,8 @@ pub struct Source {
     wake: Arc<Notify>,
     workshop: Arc<Workshop>,
     in_force: Option<InForce>,
-    last_seen: Option<String>,
+    /// The commit that was found the last time, and by which reference.
+    last_seen: Option<(GitRef, String)>,
     failures: u32,
     next_poll: Timestamp,
     report: Report,
@@ -266,6 +268,10 @@ impl Source {
             .as_ref()
             .is_some_and(|now| *now.revision.commit == *fetched.commit.id && now.url == url && now.path == path);
         if same {
+            if let Some(in_force) = &mut self.in_force {
+                in_force.revision.shown = fetched.revision.as_str().into();
+            }
+            self.report.revision = Some(fetched.revision);
             if self.report.rejected.take().is_some() {
                 self.recovered("revision");
             }

@@ -22,6 +22,7 @@ mod decode;
 mod duration;
 mod files;
 pub mod health;
+mod lfs;
 mod listing;
 mod load;
 pub mod policy;

@@ -64,6 +64,8 @@ pub struct Fetched {
     pub received_objects: u64,
     /// How many bytes came over, as far as the transport counts them.
     pub received_bytes: u64,
+    /// The mirror was damaged and has been made anew.
+    pub rebuilt: bool,
 }
 
 /// A tag that was followed.
@@ -220,6 +222,7 @@ impl Mirror {
             moved: answer.moved,
             received_objects: answer.received_objects,
             received_bytes: answer.received_bytes,
+            rebuilt: answer.rebuilt,
         }
     }
 

@@ -206,7 +206,7 @@ fn an_object_of_another_runtime_is_claimed_and_not_touched() {
     model.objects.insert(key.clone(), Live { owner: Some(owner("us")), ..live("c", None) });
     let desired = component(vec![object(&key, "c", Options::default())]);
     let plan = super::component(&desired, [], &model, &rules(DriftMode::Repair, true), &|_| false);
-    assert_eq!(plan.claimed, [(key, "component web of runtime us".to_owned())]);
+    assert_eq!(plan.claimed, [(key, "component web of runtime reeve-system/us".to_owned())]);
     assert!(plan.steps.is_empty());
 }
 

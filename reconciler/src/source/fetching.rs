@@ -28,14 +28,15 @@ impl Source {
             ),
             None => None,
         };
-        self.listen().await?;
+        // Whoever cannot be called still looks.
+        self.report.deaf = self.listen().await.err();
         let request = FetchRequest {
             url: spec.url.clone(),
             reference: spec.reference.clone(),
             credentials,
             proxy,
             timeout: spec.timeout.into(),
-            last_seen: self.last_seen.clone(),
+            last_seen: self.last_seen.clone().filter(|(of, _)| *of == spec.reference).map(|(_, commit)| commit),
         };
         let began = self.with.setup.clock.now();
         let fetched = self.with.mirrors.fetch(&request).await;
@@ -44,7 +45,14 @@ impl Source {
         let fetched = fetched.map_err(|error| {
             Finding::new(error.reason(), scrub(&reeve_process::chain(&error)).into_owned(), error.is_transient())
         })?;
-        if let crate::git::Moved::Rewritten { from } = &fetched.moved {
+        if fetched.rebuilt {
+            let message = "the mirror on disk was damaged and has been made anew".to_owned();
+            self.event(true, "MirrorRebuilt", message).await;
+        }
+        // The highest version may be on another branch than the one before.
+        if let crate::git::Moved::Rewritten { from } = &fetched.moved
+            && spec.reference.semver.is_none()
+        {
             warn!(source = %self.name, from, to = %fetched.revision, "the history was rewritten");
             self.event(
                 true,
@@ -53,7 +61,7 @@ impl Source {
             )
             .await;
         }
-        self.last_seen = Some(fetched.commit.id.clone());
+        self.last_seen = Some((spec.reference, fetched.commit.id.clone()));
         Ok(fetched)
     }
 

@@ -36,7 +36,7 @@ impl Source {
         let name = &webhook.secret_ref.name;
         let secret = self.secret(Some(name)).await?.and_then(|secret| secret.data).unwrap_or_default();
         let token = webhook_token(&secret)
-            .map_err(|error| Finding::new(error.reason(), format!("Secret {name} of spec.webhook: {error}"), false))?;
+            .map_err(|error| Finding::new(error.reason(), format!("Secret {name}: {error}"), false))?;
         let id = hook_id(&self.namespace, &self.name, &token);
         if self.listening.hook.as_ref() != Some(&id) {
             self.deafen();

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use kube::{Api, Resource as _};
 use reeve_crds::git_source::SourceDeletion;
-use reeve_crds::{GROUP, GitSource, Runtime, VERSION};
+use reeve_crds::{GROUP, GitSource, Runtime, State, VERSION};
 use serde_json::{Value, json};
 
 use super::Source;
@@ -17,7 +17,7 @@ use super::workshop::{Changed, Opened};
 use crate::FIELD_MANAGER;
 use crate::event::{self, Happening};
 use crate::refusal::Refusal;
-use crate::runtime::{as_json, patch_status, unflipped};
+use crate::runtime::{Standing, as_json, patch_status, unflipped};
 
 const WRITES_AT_ONCE: usize = 8;
 /// What keeps a source until its runtimes are seen to.
@@ -52,7 +52,7 @@ impl Source {
         if self.object.spec.suspend || self.object.metadata.deletion_timestamp.is_some() {
             return;
         }
-        let missing = self.workshop.find(|name| self.with.runtimes.object(&self.namespace, name).is_none());
+        let missing = self.workshop.find(|(name, ..)| self.with.runtimes.object(&self.namespace, name).is_none());
         let Ok(api) = self.runtimes() else { return };
         for changed in &missing {
             match self.hand_to(&api, changed, false).await {
@@ -65,6 +65,17 @@ impl Source {
     async fn hand_to(&self, api: &Api<Runtime>, changed: &Changed, suspended: bool) -> Result<(), Finding> {
         let (name, desired, object) = changed;
         self.put(api, name, object).await?;
+        let is_other = self.workshop.in_force(name).is_some_and(|before| before.digest != desired.digest);
+        let awaited = Standing {
+            state: State::Processing,
+            message: format!("{} was not looked at yet", desired.revision.shown),
+            ..Standing::default()
+        };
+        if is_other {
+            self.rollup.set(name, awaited);
+        } else {
+            self.rollup.set_first(name, awaited.state, &awaited.message);
+        }
         self.with.runtimes.handle(&self.namespace, name).tell(|message| {
             message.desired = Some(desired.clone());
             message.source_suspended = suspended;

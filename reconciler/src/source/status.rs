@@ -53,6 +53,8 @@ pub(super) struct Report {
     fetched_at: Option<Timestamp>,
     /// Why the last fetch failed, and since when.
     unfetched: Option<(Finding, Timestamp)>,
+    /// Why pushes are not told of.
+    pub(super) deaf: Option<Finding>,
     /// What was signed last as it should be, and by whom.
     verified: Option<(String, String)>,
     /// Why nothing is trusted, or what is in force is not.
@@ -264,6 +266,10 @@ fn summary(report: &Report, object: &GitSource, worst: Worst<'_>) -> (State, Str
     }
     if report.revision.is_none() {
         return (State::Processing, reason::PROGRESSING.to_owned(), "nothing was fetched yet".to_owned());
+    }
+    if let Some(finding) = &report.deaf {
+        let message = format!("spec.webhook: {}; until then pushes are seen with the interval", finding.message);
+        return (State::Warning, finding.reason.to_owned(), message);
     }
     match worst {
         None => (State::Ready, reason::SUCCEEDED.to_owned(), "all runtimes are ready".to_owned()),

@@ -153,9 +153,14 @@ impl Workshop {
         in_force.runtimes.extend(opened.changed.iter().map(|changed| (changed.0.clone(), changed.clone())));
     }
 
-    /// What is in force for the runtimes that `is_missing` says yes to.
-    pub(super) fn find(&self, is_missing: impl Fn(&str) -> bool) -> Vec<Changed> {
-        self.lock().runtimes.values().filter(|(name, ..)| is_missing(name)).cloned().collect()
+    /// What is in force for a runtime.
+    pub(super) fn in_force(&self, name: &str) -> Option<Arc<Desired>> {
+        self.lock().runtimes.get(name).map(|(_, desired, _)| desired.clone())
+    }
+
+    /// The runtimes in force that `is_it` says yes to.
+    pub(super) fn find(&self, is_it: impl Fn(&Changed) -> bool) -> Vec<Changed> {
+        self.lock().runtimes.values().filter(|runtime| is_it(runtime)).cloned().collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, InForce> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::decode::{Decoder, Field};
+use super::lfs;
 use super::load::{self, read_text};
 use super::{HealthRule, Values};
 use crate::diagnostic::{Diagnostic, Place};
@@ -309,7 +310,9 @@ impl Reading<'_> {
             if special || name.starts_with("templates/") || name.starts_with("crds/") {
                 continue;
             }
-            if let Some(content) = self.tree.read(&self.path(name))? {
+            let file = self.path(name);
+            if let Some(content) = self.tree.read(&file)? {
+                self.findings.extend(lfs::found_in(&file, &content));
                 files.insert(Arc::from(name.as_str()), content);
             }
         }

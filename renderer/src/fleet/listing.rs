@@ -46,7 +46,8 @@ pub(super) fn folders(tree: &dyn Tree, folder: &str, findings: &mut Vec<Diagnost
             EntryKind::Folder => found.push(entry),
             EntryKind::File { .. } | EntryKind::Other(_)
                 if entry.name.ends_with(".md") || entry.name.starts_with('.') => {}
-            EntryKind::File { .. } | EntryKind::Other(_) => {
+            EntryKind::Other(what) => findings.push(not_a_file(&tree::join(folder, &entry.name).into(), what)),
+            EntryKind::File { .. } => {
                 let finding = Diagnostic::error("unexpected-file", "charts/ holds folders: charts/<chart>/<version>/");
                 findings.push(finding.at(Place::file(tree::join(folder, &entry.name))));
             }

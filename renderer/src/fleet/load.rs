@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::decode::Decoder;
 use super::listing::{files, folders};
 use super::values::DocumentText;
-use super::{Channel, Chart, Fleet, Layer, Runtime, Settings, chart};
+use super::{Channel, Chart, Fleet, Layer, Runtime, Settings, chart, lfs};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::tree::{self, ContentId, Entry, EntryKind, Tree, TreeError};
 use crate::yaml::{self, Node};
@@ -271,6 +271,10 @@ pub(super) fn read_text(
     let Some(bytes) = tree.read(file)? else { return Ok(None) };
     if bytes.len() as u64 > LARGEST_FILE {
         findings.extend(too_large(file, bytes.len() as u64));
+        return Ok(None);
+    }
+    if let Some(finding) = lfs::found_in(file, &bytes) {
+        findings.push(finding);
         return Ok(None);
     }
     match std::str::from_utf8(&bytes) {

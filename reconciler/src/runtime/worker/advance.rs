@@ -77,6 +77,8 @@ impl Worker {
             self.restart(&name);
         }
         self.look_at_offer();
+        // The whole is told of also if none of its components has to be touched.
+        self.owed_whole = Some(now);
     }
 
     /// Components that have something in the books which nobody wants any more: their own, or what was to move to another

@@ -1,9 +1,14 @@
 //! Commits that cannot be used.
 
+use futures::StreamExt as _;
+use kube::api::{Patch, PatchParams};
+use kube::runtime::WatchStreamExt as _;
+use kube::runtime::watcher::{Config, watcher};
 use reeve_crds::{GitSource, State};
 use reeve_tests::until;
+use serde_json::json;
 
-use super::scene::{Scene, config};
+use super::scene::{Scene, config, deployment};
 
 impl Scene {
     async fn refuses(&self, reason: &str) -> GitSource {
@@ -62,4 +67,83 @@ async fn a_released_chart_does_not_change() {
     scene.push();
     scene.refuses("ReleasedChartChanged").await;
     assert_eq!(scene.says("settings").await.unwrap(), "one");
+}
+
+#[tokio::test]
+async fn a_pointer_of_lfs_and_a_submodule_where_files_are_wanted_are_refused_by_name() {
+    let scene = Scene::new("pointers").await;
+    scene.component("web", "1.0.0", &config("settings", "one"));
+    let first = scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    scene.applied(&first).await;
+    let pointer = format!("version https://git-lfs.github.com/spec/v1\noid sha256:{}\nsize 9\n", "ab".repeat(32));
+    scene.write("charts/web/1.1.0/files/model.bin", &pointer);
+    scene.component("web", "1.1.0", &config("settings", "two"));
+    let says = async |words: &str| {
+        let is_told = |source: &GitSource| {
+            let rejected = source.status.as_ref().and_then(|status| status.rejected.as_ref());
+            rejected.is_some_and(|rejected| rejected.reason == "Invalid" && rejected.message.contains(words))
+        };
+        until(&scene.api::<GitSource>(), "fleet", words, is_told).await;
+        scene.event("Invalid", &[words]).await;
+    };
+    scene.push();
+    says("charts/web/1.1.0/files/model.bin:1:1: this is a pointer of Git LFS").await;
+    scene.repository.remove("charts/web/1.1.0/files").unwrap();
+    let entry = format!("160000,{},charts/vendored", first.as_str());
+    scene.repository.commit_all("Take the pointer out").unwrap();
+    scene.repository.git(&["update-index", "--add", "--cacheinfo", &entry]).unwrap();
+    scene.repository.git(&["commit", "--quiet", "--message", "Add a submodule"]).unwrap();
+    scene.repository.push().unwrap();
+    says("charts/vendored:1:1: this is a submodule").await;
+    assert_eq!(scene.says("settings").await.as_deref(), Some("one"));
+}
+
+#[tokio::test]
+async fn another_reference_is_followed_by_its_name_and_is_no_rewritten_history() {
+    let scene = Scene::new("references").await;
+    scene.component("web", "1.0.0", &config("settings", "one"));
+    let first = scene.push();
+    scene.repository.tag("v1.0.0").unwrap();
+    scene.repository.git(&["push", "--quiet", "origin", "v1.0.0"]).unwrap();
+    scene.component("web", "1.1.0", &config("settings", "two"));
+    let second = scene.push();
+    scene.follow().await;
+    let reeve = scene.reeve();
+    scene.applied(&second).await;
+    let api = scene.api::<GitSource>();
+    let follows = async |reference: serde_json::Value, shown: &str| {
+        let patch = Patch::Merge(json!({ "spec": { "ref": reference } }));
+        api.patch("fleet", &PatchParams::default(), &patch).await.unwrap();
+        let is_so = |source: &GitSource| {
+            let revision = source.status.as_ref().and_then(|status| status.revision.as_deref());
+            revision.is_some_and(|revision| revision.starts_with(shown))
+        };
+        until(&api, "fleet", shown, is_so).await;
+    };
+    follows(json!({ "branch": null, "tag": "v1.0.0" }), "v1.0.0@").await;
+    scene.comes_to_say("settings", "one").await;
+    follows(json!({ "tag": null, "commit": first.as_str() }), &first.as_str()[..12]).await;
+    follows(json!({ "commit": null, "branch": "main" }), "main@").await;
+    scene.comes_to_say("settings", "two").await;
+    assert!(!reeve.log().contains("rewritten"), "{}", reeve.log());
+}
+
+#[tokio::test]
+async fn a_source_is_not_ready_before_its_runtimes_are() {
+    let scene = Scene::new("awaited").await;
+    scene.component("web", "1.0.0", &deployment("web", 1));
+    scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    let mut sources = std::pin::pin!(watcher(scene.api::<GitSource>(), Config::default()).applied_objects());
+    let counted = loop {
+        let status = sources.next().await.unwrap().unwrap().status.unwrap_or_default();
+        assert_ne!(status.state, Some(State::Ready), "{status:?}");
+        if let Some(runtimes) = status.runtimes.filter(|runtimes| status.revision.is_some() && runtimes.total > 0) {
+            break runtimes;
+        }
+    };
+    assert_eq!((counted.summary.as_str(), counted.ready), ("0/1", 0));
 }

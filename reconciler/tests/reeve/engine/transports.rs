@@ -180,3 +180,24 @@ fn signature(body: &str) -> String {
     }
     text
 }
+
+#[tokio::test]
+async fn a_webhook_without_its_secret_is_told_and_pushes_are_seen_with_the_interval() {
+    let scene = Scene::new("deaf").await;
+    scene.component("web", "1.0.0", &config("settings", "one"));
+    scene.push();
+    let webhook = json!({ "type": "Generic", "secretRef": { "name": "typo" } });
+    let url = scene.repository.serve_http(None).unwrap();
+    scene.follow_with(json!({ "url": url.url(), "interval": "1s", "webhook": webhook })).await;
+    let _reeve = scene.reeve();
+    scene.comes_to_say("settings", "one").await;
+    let is_told = |source: &GitSource| {
+        let conditions = source.status.iter().flat_map(|status| &status.conditions);
+        let mut ready = conditions.filter(|condition| condition.type_ == "Ready");
+        ready.any(|ready| ready.reason == "SecretNotFound" && ready.message.contains("spec.webhook"))
+    };
+    until(&scene.api::<GitSource>(), "fleet", "the webhook is told of", is_told).await;
+    scene.component("web", "1.1.0", &config("settings", "two"));
+    scene.push();
+    scene.comes_to_say("settings", "two").await;
+}
