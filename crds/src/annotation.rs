@@ -13,3 +13,8 @@ pub const DRIFT: &str = "reeve.dev/drift";
 pub const IGNORE: &str = "reeve.dev/ignore";
 /// On an applied object, written by Reeve: hash of what was applied, so that nothing is written twice.
 pub const CONTENT: &str = "reeve.dev/content";
+
+/// What the names of all of them begin with.
+pub const PREFIX: &str = "reeve.dev/";
+/// All that an object in Git may have.
+pub const KNOWN: [&str; 6] = [APPLY, PRUNE, DRIFT, IGNORE, RECONCILE, CONTENT];

@@ -134,16 +134,25 @@ pub(crate) fn assemble(resolved: &Resolved, drafts: &Drafts<'_>, most: usize) ->
     Ok(Bundle { runtime: resolved.runtime.name.clone(), components, digest, warnings })
 }
 
-/// An object in a namespace that the runtime's target does not allow.
+/// An object that the runtime's target does not allow: of another namespace, or of none.
 fn foreign(resolved: &Resolved, component: &ResolvedComponent, object: &Object) -> Option<Diagnostic> {
     let allowed = &resolved.runtime.target.namespaces;
-    let namespace = object.key.namespace.as_ref()?;
-    if allowed.is_empty() || component.target == ComponentTarget::ControlPlane || allowed.contains(namespace) {
+    if allowed.is_empty() || component.target == ComponentTarget::ControlPlane {
         return None;
     }
-    let message = format!("{} is in a namespace that `{}` does not allow", object.key, resolved.runtime.name);
     let help = format!("`target.namespaces` of the runtime has {}", allowed.join(", "));
-    Some(Diagnostic::error("foreign-namespace", message).at(object.origin.place()).help(help))
+    let (code, message) = match &object.key.namespace {
+        Some(namespace) if allowed.contains(namespace) => return None,
+        Some(_) => (
+            "foreign-namespace",
+            format!("{} is in a namespace that `{}` does not allow", object.key, resolved.runtime.name),
+        ),
+        None => (
+            "cluster-scoped",
+            format!("{} is in no namespace, which `{}` does not allow", object.key, resolved.runtime.name),
+        ),
+    };
+    Some(Diagnostic::error(code, message).at(object.origin.place()).help(help))
 }
 
 fn twice(object: &Object, component: &ResolvedComponent, first: &(Arc<str>, Origin)) -> Diagnostic {

@@ -1,7 +1,8 @@
 //! What an object says about itself in annotations.
 
-use reeve_crds::annotation::{APPLY, DRIFT, IGNORE, PRUNE};
+use reeve_crds::annotation::{APPLY, DRIFT, IGNORE, KNOWN, PREFIX, PRUNE};
 use reeve_crds::runtime::policy::DriftMode;
+use reeve_renderer::suggest::did_you_mean;
 use serde_json::Value;
 
 use super::{Pointer, PointerError};
@@ -9,6 +10,8 @@ use super::{Pointer, PointerError};
 /// Why an annotation is not understood.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum OptionsError {
+    #[error("annotation {annotation} is not known: {help}")]
+    Unknown { annotation: String, help: String },
     #[error("annotation {annotation} says {value:?}: write {words}")]
     UnknownWord { annotation: &'static str, value: String, words: &'static str },
     #[error("annotation {annotation} is not a text: put it in quotes")]
@@ -58,6 +61,7 @@ pub struct Options {
 
 /// Reads the annotations of an object.
 pub fn options(desired: &Value) -> Result<Options, OptionsError> {
+    refuse_unknown(desired)?;
     let apply = word(desired, APPLY, "Always, IfMissing or Never", |word| match word {
         "Always" => Some(Apply::Always),
         "IfMissing" => Some(Apply::IfMissing),
@@ -79,6 +83,19 @@ pub fn options(desired: &Value) -> Result<Options, OptionsError> {
     let ignore: Result<Vec<Pointer>, PointerError> = pointers.map(str::parse).collect();
     let ignore = ignore.map_err(|cause| OptionsError::BadPointer { annotation: IGNORE, cause })?;
     Ok(Options { apply: apply.unwrap_or_default(), prune: prune.unwrap_or_default(), drift, ignore })
+}
+
+/// An annotation for us that we do not know is one that somebody counts on in vain.
+fn refuse_unknown(desired: &Value) -> Result<(), OptionsError> {
+    let annotations = desired.pointer("/metadata/annotations").and_then(Value::as_object);
+    let mut ours = annotations.into_iter().flat_map(|all| all.keys()).filter(|name| name.starts_with(PREFIX));
+    let Some(unknown) = ours.find(|name| !KNOWN.contains(&name.as_str())) else { return Ok(()) };
+    // What all of them begin with would make any two of them near.
+    let known = KNOWN.map(|name| name.trim_start_matches(PREFIX));
+    let near = did_you_mean(unknown.trim_start_matches(PREFIX), known);
+    let help = near.map(|near| near.replacen('`', &format!("`{PREFIX}"), 1));
+    let help = help.unwrap_or_else(|| format!("there are {}", KNOWN[..4].join(", ")));
+    Err(OptionsError::Unknown { annotation: unknown.clone(), help })
 }
 
 fn word<T>(

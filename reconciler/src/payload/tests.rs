@@ -237,6 +237,19 @@ fn an_unknown_word_is_an_error_that_names_the_words_there_are() {
     assert_eq!(told("reeve.dev/ignore", json!("spec")), "annotation reeve.dev/ignore is not a list of fields");
 }
 
+#[test]
+fn an_unknown_annotation_of_ours_is_an_error_that_says_what_was_probably_meant() {
+    let told = |annotation: &str| options(&annotated(&json!({ annotation: "Never" }))).unwrap_err().to_string();
+
+    assert_eq!(told("reeve.dev/prunne"), "annotation reeve.dev/prunne is not known: did you mean `reeve.dev/prune`?");
+    assert_eq!(
+        told("reeve.dev/zone"),
+        "annotation reeve.dev/zone is not known: there are reeve.dev/apply, reeve.dev/prune, reeve.dev/drift, \
+         reeve.dev/ignore"
+    );
+    assert!(options(&annotated(&json!({ "example.com/prunne": "x", "reeve.dev/reconcile": "now" }))).is_ok());
+}
+
 fn rule(spec: &Value) -> Value {
     json!({
         "apiVersion": "reeve.dev/v1alpha1", "kind": "ScalingRule", "metadata": { "name": "r", "namespace": "shop" },

@@ -210,6 +210,17 @@ const CASES: &[(&[(&str, &str)], &str)] = &[
         "charts/web/1.0.0/templates/config.yaml.j2:1:1 foreign-namespace: ConfigMap default/web is in a namespace that `eu-1` does not allow (`target.namespaces` of the runtime has shop)",
     ),
     (
+        &[
+            ("charts/web/1.0.0/templates/x.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: s}\n"),
+            (
+                "runtimes/eu-1.yaml",
+                "kind: Runtime\nnamespace: shop\ntarget: {namespaces: [shop]}\ncomponents: {web: {}}\n",
+            ),
+            ("runtimes/us-1.yaml", ""),
+        ],
+        "charts/web/1.0.0/templates/x.yaml:1:1 cluster-scoped: Namespace s is in no namespace, which `eu-1` does not allow (`target.namespaces` of the runtime has shop)",
+    ),
+    (
         &[("charts/web/1.0.0/templates/config.yaml.j2", "a: [1\n"), ("runtimes/us-1.yaml", "")],
         "charts/web/1.0.0/templates/config.yaml.j2:1:1 yaml-syntax: in what the template writes: this is not YAML: unclosed bracket '['; line 1 of its output: a: [1 ",
     ),

@@ -173,3 +173,23 @@ fn a_fleet_in_a_folder_of_a_repository_is_compared_with_the_same_folder() {
     let ended = inner.reeve(&["validate", "fleet", "--against", "HEAD"]).with(1);
     assert!(ended.out.contains("--> charts/web/1.0.0/values.yaml"), "{}", ended.out);
 }
+
+#[test]
+fn an_annotation_that_nobody_knows_and_an_object_that_a_tenant_may_not_have_are_findings() {
+    let repository = Repository::fleet();
+    let odd = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: odd\n  annotations:\n    reeve.dev/prunne: Never\n";
+    repository.write("charts/web/1.0.0/templates/odd.yaml", odd);
+    let ended = repository.reeve(&["validate"]).with(1);
+    let wanted = "error[annotation]: ConfigMap default/odd: annotation reeve.dev/prunne is not known: did you mean \
+                  `reeve.dev/prune`?\n --> charts/web/1.0.0/templates/odd.yaml:1:1\n";
+    assert!(ended.out.starts_with(wanted), "{}", ended.out);
+
+    let role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: all\n";
+    repository.write("charts/web/1.0.0/templates/odd.yaml", role);
+    repository.reeve(&["validate"]).with(0);
+    repository.write("runtimes/eu-1.yaml", "kind: Runtime\ntarget:\n  namespaces: [default]\n");
+    let ended = repository.reeve(&["validate"]).with(1);
+    let wanted = "error[cluster-scoped]: ClusterRole.rbac.authorization.k8s.io all is in no namespace, which `eu-1` does \
+                  not allow\n --> charts/web/1.0.0/templates/odd.yaml:1:1\n";
+    assert!(ended.out.starts_with(wanted), "{}", ended.out);
+}

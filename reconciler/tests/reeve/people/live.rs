@@ -312,6 +312,6 @@ async fn a_tenant_has_nothing_outside_of_namespaces() {
         scene.target
     );
     scene.component("web", "1.0.0", &role);
-    let told = diff(&scene, &[]).await.with(1);
-    assert!(told.out.contains("      Refused: is cluster-scoped, but spec.target.namespaces makes"), "{}", told.out);
+    let told = diff(&scene, &[]).await.with(2);
+    assert!(told.err.starts_with("error[cluster-scoped]: ClusterRole.rbac.authorization.k8s.io "), "{}", told.err);
 }
