@@ -4,6 +4,7 @@
 //! pure functions in modules of their own; Git and the API server are named edges around them. It never renders (that
 //! is `renderer`) and knows nothing of Dapr or of the proxies.
 
+pub mod admission;
 pub mod clock;
 pub mod cluster;
 pub mod controller;

@@ -7,13 +7,14 @@ use std::time::Duration;
 use futures::{StreamExt as _, stream};
 use jiff::Timestamp;
 use reeve_crds::inventory::EntryState;
-use reeve_crds::runtime_component::{ComponentTarget, JobRun};
+use reeve_crds::runtime_component::JobRun;
 use reeve_renderer::object::ObjectKey;
 
 use super::budget::Turn;
 use super::drift::Drifted;
 use super::removal::{remove, watch_entries};
 use super::{Context, Trouble};
+use crate::admission::{self, Allowed};
 use crate::cluster::{Applier, ApplyError};
 use crate::desired::{DesiredComponent, DesiredObject, Stage};
 use crate::ledger::{Change, Entry, object_ref};
@@ -98,22 +99,11 @@ impl Work {
 
     /// Refuses what a tenant or a component of the control plane may not have.
     fn admit(&self) -> Result<(), Trouble> {
-        let allowed = &self.ctx.control_plane.kinds;
         let tenant = !self.ctx.spec.target.namespaces.is_empty();
-        let all = self.desired.objects.iter().chain(self.desired.jobs.iter().map(|job| &job.object));
-        for DesiredObject { key, .. } in all {
-            let message = match self.desired.target {
-                ComponentTarget::ControlPlane if !allowed.contains(&format!("{}/{}", key.group, key.kind)) => {
-                    format!("{key} may not be in the control plane: the operator allows {}", list(allowed))
-                }
-                ComponentTarget::Runtime if tenant && key.namespace.is_none() => {
-                    format!("{key} is cluster-scoped, but spec.target.namespaces makes this runtime a tenant")
-                }
-                ComponentTarget::Runtime | ComponentTarget::ControlPlane => continue,
-            };
-            return Err(Trouble::lasting("Refused", message).about(key));
+        match admission::refused(&self.desired, tenant, Allowed::Kinds(&self.ctx.control_plane.kinds)) {
+            Some((key, why)) => Err(Trouble::lasting("Refused", format!("{key} {why}")).about(key)),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Applies the objects of a stage. One that fails does not keep the others of its stage back.
@@ -334,8 +324,4 @@ pub(super) fn worst(mut troubles: Vec<Trouble>) -> Result<(), Trouble> {
             Err(first)
         }
     }
-}
-
-fn list(words: &[String]) -> String {
-    if words.is_empty() { "none".to_owned() } else { words.join(", ") }
 }
