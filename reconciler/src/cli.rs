@@ -14,6 +14,7 @@ mod cluster;
 mod diff;
 mod explain;
 mod failure;
+mod following;
 mod new;
 mod plan;
 mod progress;

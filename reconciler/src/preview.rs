@@ -3,15 +3,22 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use reeve_crds::Open;
 use reeve_crds::inventory::EntryState;
-use reeve_renderer::object::ObjectKey;
+use reeve_crds::outcome::Outcome;
+use reeve_crds::runtime::policy::{DeletionPolicy, IgnoredFields};
+use reeve_crds::runtime_component::{JobPhase, JobRun};
+use reeve_renderer::object::{ObjectKey, Phase};
+use serde_json::Value;
 
-use crate::desired::Desired;
-use crate::ledger::{Change, Entry, Ledger};
+use crate::cluster::managed_fields;
+use crate::desired::{Desired, DesiredComponent, DesiredObject, Revision};
+use crate::fields;
+use crate::ledger::{Change, Entry, Ledger, object_ref};
 use crate::live::Live;
 use crate::owner::Owner;
-use crate::payload::{Apply, Prune};
-use crate::plan::{self, ComponentPlan, Rules, View};
+use crate::payload::{self, Apply, Prune};
+use crate::plan::{self, ComponentPlan, Removal, Rules, View};
 
 /// The plans of a runtime's components, in the order in which they would be carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +59,58 @@ pub fn preview(
         .into_iter()
         .map(|(name, own)| (name, plan::removal(own, &view, rules, &|key| owners.contains_key(key))));
     Preview { components, removed: removed.collect() }
+}
+
+/// What would be done to the objects of a runtime whose file left Git.
+pub fn ending(
+    ledger: &Ledger,
+    live: &dyn Fn(&ObjectKey) -> Option<Live>,
+    rules: &Rules,
+    policy: DeletionPolicy,
+) -> Preview {
+    let nothing = Desired { revision: Revision::default(), digest: "".into(), components: Vec::new() };
+    let mut preview = preview(&nothing, ledger, live, rules);
+    if policy == DeletionPolicy::Orphan {
+        for (_, _, removal) in preview.removed.iter_mut().flat_map(|(_, plan)| &mut plan.removals) {
+            *removal = match removal {
+                Removal::Delete | Removal::Settle | Removal::Release => Removal::Release,
+                Removal::Forget => Removal::Forget,
+            };
+        }
+    }
+    preview
+}
+
+/// The Jobs of a component that would run, given the digest at which it was last good and the Jobs that ran.
+pub fn jobs(component: &DesiredComponent, good: Option<&str>, runs: &[JobRun]) -> Vec<(ObjectKey, JobPhase)> {
+    let occasions = match good {
+        None => [Phase::PreInstall, Phase::PostInstall],
+        Some(good) if *good == *component.digest => return Vec::new(),
+        Some(_) => [Phase::PreUpgrade, Phase::PostUpgrade],
+    };
+    let ran = |name: &str, phase| {
+        runs.iter().any(|run| {
+            run.name == name
+                && run.phase.known() == Some(&phase)
+                && run.digest.as_deref() == Some(&*component.digest)
+                && run.outcome.as_ref().and_then(Open::known) == Some(&Outcome::Succeeded)
+        })
+    };
+    let phases = occasions.into_iter().zip([JobPhase::Before, JobPhase::After]);
+    let due = |(occasion, phase): (Phase, JobPhase)| {
+        let jobs = component.jobs.iter().filter(move |job| job.hook.phases.contains(&occasion));
+        jobs.filter(move |job| !ran(&job.object.key.name, phase)).map(move |job| (job.object.key.clone(), phase))
+    };
+    phases.flat_map(due).collect()
+}
+
+/// Whether somebody changed what we own of an object, beyond what its annotations and the policy leave to others.
+pub fn is_drifted(object: &DesiredObject, policy: &[IgnoredFields], live: &Value) -> bool {
+    let mut ignored = object.ignored.clone();
+    // A policy that cannot be read was found when the repository was.
+    ignored.extend(payload::ignored_by(policy, &object_ref(&object.key)).unwrap_or_default());
+    let wanted = payload::without(&object.value(), Some(live), &ignored);
+    !fields::drifted(&wanted, &managed_fields(live)).is_empty()
 }
 
 struct Looking<'a> {

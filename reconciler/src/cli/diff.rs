@@ -6,6 +6,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
+use reeve_crds::runtime::policy::DeletionPolicy;
 use reeve_renderer::affected::affected;
 use reeve_renderer::bundle::Bundle;
 use reeve_renderer::cache::MemoryCache;
@@ -51,6 +52,16 @@ struct Answer {
     failed: Vec<(Arc<str>, Side)>,
     /// Objects of which the API server did not say what would become of them.
     unknown: usize,
+    /// Runtimes of a cluster whose file left Git.
+    ended: Vec<EndedRuntime>,
+}
+
+/// A runtime of a cluster whose file left Git.
+struct EndedRuntime {
+    runtime: Arc<str>,
+    policy: DeletionPolicy,
+    /// How many of its objects stay.
+    stay: usize,
 }
 
 impl Answer {
@@ -73,12 +84,12 @@ pub(super) fn run(args: &DiffArgs, terminal: &mut Terminal) -> Result<Status, Fa
     };
     let whole = answer.is_whole();
     match args.output {
-        DiffFormat::Text => text::write(&answer.groups, whole, terminal.style, &mut terminal.out)?,
+        DiffFormat::Text => text::write(&answer, terminal.style, &mut terminal.out)?,
         DiffFormat::Json => writeln!(terminal.out, "{:#}", json::document(&answer))?,
     }
     terminal.out.flush()?;
     tell(&answer, before.as_ref(), &after, terminal)?;
-    Ok(match (whole, answer.groups.is_empty()) {
+    Ok(match (whole, answer.groups.is_empty() && answer.ended.is_empty()) {
         (false, _) => Status::Incomplete,
         (true, false) => Status::Findings,
         (true, true) => Status::Fine,
@@ -114,7 +125,7 @@ fn compare(before: &Fleet, after: &Fleet, wanted: &[String], mut findings: Findi
         Ok::<(), Failure>(())
     })?;
     drop(progress);
-    Ok(Answer { groups: diff::group(changes), findings: findings.into_sorted(), failed, unknown: 0 })
+    Ok(Answer { groups: diff::group(changes), findings: findings.into_sorted(), failed, unknown: 0, ended: Vec::new() })
 }
 
 /// One side of one runtime; nothing, if it is not there on this side.

@@ -6,8 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write as _};
 use std::sync::Arc;
 
+use reeve_crds::runtime::policy::DeletionPolicy;
+use reeve_reconciler::admission::Allowed;
 use reeve_reconciler::owner::Owner;
-use reeve_reconciler::preview::{Model, Preview, preview};
+use reeve_reconciler::preview::{Model, ending, jobs, preview};
 use reeve_renderer::cache::MemoryCache;
 use reeve_renderer::diagnostic::Diagnostic;
 use reeve_renderer::findings::Findings;
@@ -21,12 +23,15 @@ use super::wanted::{self, Wanted, load};
 use super::{Status, Terminal, bundles};
 
 mod online;
+mod outlook;
 mod text;
+
+use outlook::{Outlook, Seen};
 
 /// What would be done to runtimes that get the same.
 pub(super) struct Group {
     runtimes: Vec<Arc<str>>,
-    preview: Preview,
+    outlook: Outlook,
 }
 
 pub(super) fn run(args: &PlanArgs, terminal: &mut Terminal) -> Result<Status, Failure> {
@@ -38,7 +43,7 @@ pub(super) fn run(args: &PlanArgs, terminal: &mut Terminal) -> Result<Status, Fa
         (after, outcome)
     } else {
         let source = Source::open(&args.path, &args.revision)?;
-        let outcome = online::plan(&source, args)?;
+        let outcome = online::plan(&source, args, terminal)?;
         (source, outcome)
     };
     let groups = match outcome {
@@ -49,7 +54,7 @@ pub(super) fn run(args: &PlanArgs, terminal: &mut Terminal) -> Result<Status, Fa
         PlanFormat::Text => text::write(&groups, terminal.style, &mut terminal.out)?,
         PlanFormat::Json => writeln!(terminal.out, "{:#}", text::document(&groups))?,
     }
-    Ok(if groups.iter().all(|group| group.preview.is_empty()) { Status::Fine } else { Status::Findings })
+    Ok(if groups.iter().all(|group| group.outlook.is_empty()) { Status::Fine } else { Status::Findings })
 }
 
 /// A repository that cannot be used has no plan: the last good revision would stay in force.
@@ -63,7 +68,12 @@ fn refuse(source: &Source, findings: &[Diagnostic], terminal: &Terminal) -> Resu
 }
 
 /// The plans of runtimes, or what is wrong with the repository.
-type Outcome = Result<Vec<(Arc<str>, Preview)>, Vec<Diagnostic>>;
+type Outcome = Result<Vec<(Arc<str>, Outlook)>, Vec<Diagnostic>>;
+
+/// Which kinds the control plane may have, if the arguments say so.
+fn allowed(args: &PlanArgs) -> Allowed<'_> {
+    if args.control_plane_kinds.is_empty() { Allowed::Unknown } else { Allowed::Kinds(&args.control_plane_kinds) }
+}
 
 /// What these runtimes should be, or all that is wrong with the repository, as `reeve validate` tells it: whoever mends
 /// the first finding should not have to come back for the next.
@@ -106,34 +116,58 @@ fn between(before: &Source, after: &Source, args: &PlanArgs) -> Result<Outcome, 
     let all = old.runtimes.keys().chain(new.runtimes.keys().filter(|name| !old.runtimes.contains_key(*name)));
     // What is wrong with the repository says more than that a runtime of it cannot be used.
     let names = if findings.has_errors() { Vec::new() } else { select_runtimes(&args.runtimes, all)? };
-    let concerned: Vec<Arc<str>> = reeve_renderer::affected::affected(&old, &new)
-        .into_iter()
-        .map(|(name, _)| name)
-        .filter(|name| names.contains(name) && new.runtimes.contains_key(name))
-        .collect();
+    let affected = reeve_renderer::affected::affected(&old, &new).into_iter().map(|(name, _)| name);
+    let affected: Vec<Arc<str>> = affected.filter(|name| names.contains(name)).collect();
+    let (concerned, ended): (Vec<_>, Vec<_>) = affected.into_iter().partition(|name| new.runtimes.contains_key(name));
     let cache = bundles::cache();
     let plans = all_wanted(after, &new, findings, &concerned, &cache).map(|now| {
-        let was = all_wanted(before, &old, Findings::new(), &concerned, &cache).unwrap_or_default();
-        let was: BTreeMap<Arc<str>, Wanted> = was.into_iter().map(|was| (was.runtime.clone(), was)).collect();
-        now.into_iter()
-            .map(|now| {
-                let owner = Owner::new("", &now.runtime);
-                let model = Model::of(&now.runtime, &owner, was.get(&now.runtime).map(|was| &was.desired));
-                let plan = preview(&now.desired, &model.ledger, &|key| model.live(key), &now.rules(owner));
-                (now.runtime, plan)
-            })
-            .collect()
+        let both: Vec<Arc<str>> = concerned.iter().chain(&ended).cloned().collect();
+        let was: BTreeMap<Arc<str>, Wanted> = both
+            .iter()
+            .filter_map(|name| Some((name.clone(), wanted::one(&old, &cache, name, &before.shown, "")?.ok()?)))
+            .collect();
+        let kept = now.iter().map(|now| (now.runtime.clone(), change(was.get(&now.runtime), now, args)));
+        let gone = ended.iter().map(|name| (name.clone(), end(name, was.get(name))));
+        let plans: BTreeMap<Arc<str>, Outlook> = kept.chain(gone).collect();
+        plans.into_iter().collect()
     });
     Ok(plans)
 }
 
+/// What takes a runtime from what it was to what it is.
+fn change(was: Option<&Wanted>, now: &Wanted, args: &PlanArgs) -> Outlook {
+    if let Some(outlook) = Outlook::unsupported(&now.spec) {
+        return outlook;
+    }
+    let owner = Owner::new("", &now.runtime);
+    let was = was.map(|was| &was.desired);
+    let model = Model::of(&now.runtime, &owner, was);
+    let plan = preview(&now.desired, &model.ledger, &|key| model.live(key), &now.rules(owner));
+    let due = now.desired.components.iter().map(|component| {
+        let good = was.and_then(|was| was.component(&component.name));
+        (component.name.clone(), jobs(component, good.map(|good| &*good.digest), &[]))
+    });
+    let mut seen = Seen { jobs: due.collect(), ..Seen::default() };
+    Outlook::of(&now.desired.components, &now.spec, plan, &mut seen, allowed(args))
+}
+
+/// What becomes of a runtime whose file is gone. What could not be rendered was never applied.
+fn end(runtime: &Arc<str>, was: Option<&Wanted>) -> Outlook {
+    let Some(was) = was else { return Outlook { ended: Some(DeletionPolicy::default()), ..Outlook::default() } };
+    let owner = Owner::new("", runtime);
+    let model = Model::of(runtime, &owner, Some(&was.desired));
+    let policy = was.spec.deletion_policy;
+    let plan = ending(&model.ledger, &|key| model.live(key), &was.rules(owner), policy);
+    Outlook::ended(plan, policy, &Seen::default())
+}
+
 /// Runtimes that get the same are shown together.
-fn group(plans: Vec<(Arc<str>, Preview)>) -> Vec<Group> {
+fn group(plans: Vec<(Arc<str>, Outlook)>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
-    for (runtime, preview) in plans {
-        match groups.iter_mut().find(|group| group.preview == preview) {
+    for (runtime, outlook) in plans {
+        match groups.iter_mut().find(|group| group.outlook == outlook) {
             Some(group) => group.runtimes.push(runtime),
-            None => groups.push(Group { runtimes: vec![runtime], preview }),
+            None => groups.push(Group { runtimes: vec![runtime], outlook }),
         }
     }
     groups

@@ -19,6 +19,14 @@ pub(super) struct Source {
     pub(super) shown: String,
     /// The folder on disk, if it is one.
     folder: Option<PathBuf>,
+    /// The folder that a revision is of, or the URL that it was fetched from.
+    home: Home,
+}
+
+/// Where a tree comes from.
+enum Home {
+    Folder(PathBuf),
+    Url(String),
 }
 
 impl Source {
@@ -35,7 +43,7 @@ impl Source {
                     Some(path) => GitRepository::open(&path)?.tree(rev, "")?,
                     None => fetch_tree(url, rev, &RevisionArgs::credentials(), revision.timeout)?,
                 };
-                Ok(Self { tree: Box::new(tree), shown, folder: None })
+                Ok(Self { tree: Box::new(tree), shown, folder: None, home: Home::Url(url.clone()) })
             }
         }
     }
@@ -60,7 +68,10 @@ impl Source {
     fn folder(path: &Path) -> Result<Self, Failure> {
         let shown = path.display().to_string();
         match FolderTree::open(path) {
-            Ok(tree) => Ok(Self { tree: Box::new(tree), shown, folder: Some(path.to_owned()) }),
+            Ok(tree) => {
+                let home = Home::Folder(path.to_owned());
+                Ok(Self { tree: Box::new(tree), shown, folder: Some(path.to_owned()), home })
+            }
             Err(cause) => Err(Failure::Folder { path: shown, cause }),
         }
     }
@@ -70,7 +81,22 @@ impl Source {
         let repository = GitRepository::discover(path)?;
         let below = repository.below(path).unwrap_or_default();
         let tree = repository.tree(revision, &below)?;
-        Ok(Self { tree: Box::new(tree), shown: revision.to_owned(), folder: None })
+        Ok(Self { tree: Box::new(tree), shown: revision.to_owned(), folder: None, home: Home::Folder(path.to_owned()) })
+    }
+
+    /// All by which a source may name the repository, and the folder of it that the fleet is in.
+    pub(super) fn addresses(&self) -> (Vec<String>, String) {
+        let (found, url) = match &self.home {
+            Home::Folder(folder) => (GitRepository::discover(folder).ok(), None),
+            Home::Url(url) => (local_path(url).and_then(|path| GitRepository::open(&path).ok()), Some(url)),
+        };
+        let mut addresses = found.as_ref().map(GitRepository::addresses).unwrap_or_default();
+        addresses.extend(url.cloned());
+        let below = match &self.home {
+            Home::Folder(folder) => found.and_then(|repository| repository.below(folder)),
+            Home::Url(_) => None,
+        };
+        (addresses, below.unwrap_or_default())
     }
 
     /// The way from the root of the Git repository to the fleet in it, for those who count paths from there.

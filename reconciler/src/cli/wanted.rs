@@ -27,6 +27,12 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
+    /// What is wanted of a runtime whose file left Git.
+    pub(super) fn nothing(runtime: &Arc<str>, spec: RuntimeSpec) -> Self {
+        let desired = Desired { revision: Revision::default(), digest: "".into(), components: Vec::new() };
+        Self { runtime: runtime.clone(), desired, spec, warnings: Vec::new() }
+    }
+
     /// As `reeve run` has them, for a runtime that its objects call so.
     pub(super) fn rules(&self, owner: Owner) -> Rules {
         Rules { owner, drift: self.spec.drift.mode, prune: self.spec.prune }

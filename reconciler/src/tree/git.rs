@@ -115,6 +115,18 @@ impl GitRepository {
         path.strip_prefix(&root).ok()?.to_str().map(str::to_owned)
     }
 
+    /// Where it is on this machine, and the URLs of its remotes.
+    pub fn addresses(&self) -> Vec<String> {
+        let here = [Some(self.repository.path()), self.repository.workdir()].into_iter().flatten();
+        let mut addresses: Vec<String> = here.map(|path| path.display().to_string()).collect();
+        let names = self.repository.remotes().ok();
+        for name in names.iter().flat_map(|names| names.iter()).flatten().flatten() {
+            let remote = self.repository.find_remote(name).ok();
+            addresses.extend(remote.and_then(|remote| remote.url().ok().map(str::to_owned)));
+        }
+        addresses
+    }
+
     /// The tree of a revision, or of a folder in it. A folder that it does not have is an empty tree.
     pub fn tree(self, revision: &str, folder: &str) -> Result<GitTree, GitError> {
         self.tree_in(revision, folder, None)

@@ -7,6 +7,7 @@ mod events;
 mod get;
 mod install;
 mod live;
+mod plan;
 mod reconcile;
 mod rights;
 mod suspend;

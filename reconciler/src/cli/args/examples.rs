@@ -86,7 +86,12 @@ Examples:
   reeve plan --rev main..HEAD                    what a pull request does, without a cluster
   reeve plan --rev main..HEAD -o json            the same for a programme
 
-Status 0: nothing to do. 1: something to do. 2: it could not be found out, or the repository would be refused.";
+Signs: + create, ~ change or take over, ! repair, - delete, > run a Job, x refused. What is suspended, waits for what
+does not become ready, or has a target that is not served is told, and nothing is done to it. What the API server
+itself would refuse or make anew, `reeve diff --live` asks it.
+
+Status 0: nothing to do. 1: something to do, a runtime to end, or something refused. 2: it could not be found out, or
+the repository would be refused.";
 
 pub(super) const RUN: &str = "\
 Examples:

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args as Group, ValueEnum};
 
-use super::RevisionArgs;
 use super::cluster::ConnectionArgs;
+use super::{RevisionArgs, group_and_kind};
 
 #[derive(Debug, Group)]
 pub(in crate::cli) struct PlanArgs {
@@ -20,6 +20,9 @@ pub(in crate::cli) struct PlanArgs {
     /// What to print
     #[arg(short, long, value_name = "FORMAT", default_value = "text")]
     pub(in crate::cli) output: PlanFormat,
+    /// Kinds that components of the control plane may have, as `reeve run` was told; without any that is not checked
+    #[arg(long = "control-plane-kind", value_name = "GROUP/KIND", value_parser = group_and_kind)]
+    pub(in crate::cli) control_plane_kinds: Vec<String>,
     #[command(flatten)]
     pub(in crate::cli) connection: ConnectionArgs,
 }

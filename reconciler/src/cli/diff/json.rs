@@ -3,7 +3,8 @@
 //! `groups` lists `runtimes` and their `changes`, each with `component`, `object` (group, kind, namespace, name), `change`
 //! (`added`, `removed`, `changed`, and of a cluster `refused`), `value` of what was added or removed, `fields` (path,
 //! before, after) of what changed, and `reason` and `message` of what would be refused; a side that has no such field is
-//! absent. `findings` are those of the later side, `failed` the runtimes that could not be compared.
+//! absent. `findings` are those of the later side, `failed` the runtimes that could not be compared,
+//! `ended` those of a cluster whose file left Git.
 
 use reeve_renderer::diff::{ChangeKind, FieldChange, ObjectChange};
 use serde_json::{Value, json};
@@ -25,10 +26,14 @@ pub(super) fn document(answer: &Answer) -> Value {
         };
         json!({ "runtime": &**runtime, "side": side })
     });
+    let ended = answer.ended.iter().map(
+        |ended| json!({ "runtime": &*ended.runtime, "deletionPolicy": ended.policy, "objectsThatStay": ended.stay }),
+    );
     json!({
         "groups": groups.collect::<Vec<_>>(),
         "findings": answer.findings.iter().map(finding).collect::<Vec<_>>(),
         "failed": failed.collect::<Vec<_>>(),
+        "ended": ended.collect::<Vec<_>>(),
     })
 }
 

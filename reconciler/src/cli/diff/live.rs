@@ -9,14 +9,15 @@ use reeve_crds::runtime::target::TargetType;
 use reeve_renderer::diff::{self, ObjectChange};
 use reeve_renderer::fleet::Loader;
 
-use super::{Answer, Side};
+use super::{Answer, EndedRuntime, Side};
 use crate::cli::args::diff::DiffArgs;
 use crate::cli::cluster::{ClusterError, Reach, warn};
 use crate::cli::failure::Failure;
+use crate::cli::following::Following;
 use crate::cli::progress::Progress;
 use crate::cli::source::{Source, runtimes_of};
 use crate::cli::text::in_runtimes;
-use crate::cli::wanted::{self, load};
+use crate::cli::wanted::{self, Wanted, load};
 use crate::cli::{Terminal, bundles};
 
 mod foreseen;
@@ -26,12 +27,20 @@ use foreseen::Looking;
 
 pub(super) fn compare(source: &Source, args: &DiffArgs, terminal: &Terminal) -> Result<Answer, Failure> {
     let (fleet, mut findings) = load(source, &Loader::new())?;
-    let names = runtimes_of(&fleet, &args.runtimes)?;
     let cache = bundles::cache();
     let (mut changes, mut failed, mut elsewhere, mut unknown) = (Vec::new(), Vec::new(), Vec::new(), 0);
+    let mut ends = Vec::new();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(ClusterError::Start)?;
     runtime.block_on(async {
         let reach = Reach::open(&args.connection).await?;
+        let following = Following::read(&reach, source, &fleet, terminal).await?;
+        // Of a repository that would be refused nothing is taken away.
+        let ended = if findings.has_errors() { Vec::new() } else { following.ended(&fleet) };
+        let of_fleet: Vec<String> =
+            args.runtimes.iter().filter(|name| ended.iter().all(|(gone, _)| **gone != ***name)).cloned().collect();
+        let asked = |name: &Arc<str>| args.runtimes.is_empty() || args.runtimes.iter().any(|asked| **asked == **name);
+        let names =
+            if of_fleet.is_empty() && !args.runtimes.is_empty() { Vec::new() } else { runtimes_of(&fleet, &of_fleet)? };
         let mut progress = Progress::new(names.len());
         for name in &names {
             match wanted::one(&fleet, &cache, name, &source.shown, &reach.namespace) {
@@ -53,10 +62,20 @@ pub(super) fn compare(source: &Source, args: &DiffArgs, terminal: &Terminal) -> 
             }
             progress.step();
         }
+        for (name, object) in ended.iter().filter(|(name, _)| asked(name)) {
+            let wanted = Wanted::nothing(name, object.spec.clone());
+            let looking = Looking { reach: &reach, wanted: &wanted, impersonate: args.impersonate };
+            let (found, stay) = looking.end().await?;
+            unknown += found.unknown;
+            if !found.changes.is_empty() {
+                changes.push((name.clone(), found.changes));
+            }
+            ends.push(EndedRuntime { runtime: name.clone(), policy: object.spec.deletion_policy, stay });
+        }
         Ok::<(), Failure>(())
     })?;
     note(&elsewhere, args, terminal)?;
-    Ok(Answer { groups: diff::group(changes), findings: findings.into_sorted(), failed, unknown })
+    Ok(Answer { groups: diff::group(changes), findings: findings.into_sorted(), failed, unknown, ended: ends })
 }
 
 /// What was found out about one runtime.

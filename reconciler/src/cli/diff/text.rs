@@ -2,17 +2,21 @@
 
 use std::io::{self, Write};
 
-use reeve_renderer::diff::{ChangeKind, FieldChange, Group, ObjectChange};
+use reeve_crds::runtime::policy::DeletionPolicy;
+use reeve_renderer::diff::{ChangeKind, FieldChange, ObjectChange};
 use reeve_renderer::value::Value;
 use reeve_renderer::yaml;
 
 use super::lines::{Line, lines};
+use super::{Answer, EndedRuntime};
 use crate::cli::style::{Paint, Style};
 use crate::cli::text::{count, harmless, in_runtimes, value};
 
 /// Writes all groups, with an empty line between them, and a line that sums them up. That there is no difference is only
 /// said of what could be compared in full.
-pub(super) fn write(groups: &[Group], complete: bool, style: Style, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(answer: &Answer, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let groups = &answer.groups;
+    answer.ended.iter().try_for_each(|ended| end(ended, style, out))?;
     for group in groups {
         writeln!(out, "{}", style.paint(Paint::Strong, &in_runtimes(&group.runtimes)))?;
         for change in &group.changes {
@@ -21,7 +25,7 @@ pub(super) fn write(groups: &[Group], complete: bool, style: Style, out: &mut dy
         writeln!(out)?;
     }
     if groups.is_empty() {
-        return if complete { writeln!(out, "no difference") } else { Ok(()) };
+        return if answer.is_whole() && answer.ended.is_empty() { writeln!(out, "no difference") } else { Ok(()) };
     }
     let runtimes = groups.iter().map(|group| group.runtimes.len()).sum();
     let mut counts = [0usize; 4];
@@ -39,6 +43,18 @@ pub(super) fn write(groups: &[Group], complete: bool, style: Style, out: &mut dy
     let [added, changed, removed, refused] = counts;
     let refused = if refused > 0 { format!(", {refused} refused") } else { String::new() };
     writeln!(out, "{}: {added} added, {changed} changed, {removed} removed{refused}", count(runtimes, "runtime"))
+}
+
+/// A runtime whose file left Git. Those of its objects that go are shown as differences.
+fn end(ended: &EndedRuntime, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let objects = match (ended.policy, ended.stay) {
+        (DeletionPolicy::Delete, 0) => "its objects are deleted".to_owned(),
+        (DeletionPolicy::Delete, stay) => format!("its objects are deleted but for {stay}"),
+        (DeletionPolicy::Orphan, 1) => "its object stays".to_owned(),
+        (DeletionPolicy::Orphan, stay) => format!("its {stay} objects stay"),
+    };
+    let name = style.paint(Paint::Removed, &format!("- runtime {}", ended.runtime));
+    writeln!(out, "{name} (its file left Git: {objects})")
 }
 
 fn object(change: &ObjectChange, style: Style, out: &mut dyn Write) -> io::Result<()> {

@@ -73,3 +73,95 @@ fn what_an_annotation_asks_for_is_checked_by_both() {
     let plan = repository.reeve(&["plan", "--rev", "HEAD~1..HEAD"]).with(2);
     assert_eq!(findings(&plan.err), findings(&valid.out));
 }
+
+#[test]
+fn a_runtime_that_leaves_git_ends_as_its_policy_said() {
+    let repository = Repository::fleet();
+    repository.write("runtimes/eu-1.yaml", "kind: Runtime\npolicy:\n  deletionPolicy: Delete\n");
+    repository.commit();
+    std::fs::remove_file(repository.file("runtimes/eu-1.yaml")).unwrap();
+    std::fs::remove_file(repository.file("runtimes/eu-2.yaml")).unwrap();
+    repository.write("runtimes/eu-3.yaml", "kind: Runtime\ncomponents:\n  web:\n    enabled: false\n");
+    repository.commit();
+    let ended = repository.reeve(&["plan", "--rev", "HEAD~1..HEAD"]).with(1);
+    let wanted = "\
+in runtime eu-1 (its file left Git: it is deleted with its objects)
+  component web (left Git)
+    - Deployment.apps default/web
+    - ConfigMap default/second
+    - ConfigMap default/first
+
+in runtime eu-2 (its file left Git: it is deleted, its objects stay)
+  component web (left Git)
+      Deployment.apps default/web (left Git, but stays)
+      ConfigMap default/second (left Git, but stays)
+      ConfigMap default/first (left Git, but stays)
+
+0 to create, 0 to change, 0 to repair, 3 to delete, 2 runtimes to end; 3 stay as they are
+";
+    assert_eq!(ended.out, wanted);
+    let document = repository.reeve(&["plan", "--rev", "HEAD~1..HEAD", "-r", "eu-2", "-o", "json"]).with(1).json();
+    assert_eq!(document["plans"][0]["ended"]["deletionPolicy"], "Orphan");
+    assert_eq!(document["plans"][0]["components"][0]["removals"][0]["action"], "Release");
+}
+
+#[test]
+fn jobs_that_would_run_are_told_and_a_target_that_is_not_served_gets_nothing() {
+    let repository = Repository::fleet();
+    repository.commit();
+    let job = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: migrate\n  annotations:\n    \
+               helm.sh/hook: pre-upgrade,post-install\nspec: {}\n";
+    repository.write("charts/web/1.0.0/templates/job.yaml", job);
+    repository.write("runtimes/eu-2.yaml", "kind: Runtime\ntarget:\n  type: Agent\n");
+    repository.write("runtimes/eu-3.yaml", "kind: Runtime\n");
+    repository.commit();
+    let ended = repository.reeve(&["plan", "--rev", "HEAD~1..HEAD"]).with(1);
+    let wanted = "\
+in runtime eu-1
+  component web
+    > Job.batch default/migrate (runs before the rest is applied)
+
+in runtime eu-2 (unsupported: a target of type Agent is not served yet: only InCluster is; nothing is applied)
+
+in runtime eu-3
+  component web
+    + ConfigMap default/first
+    + ConfigMap default/second
+    + Deployment.apps default/web
+    > Job.batch default/migrate (runs when all is healthy)
+
+3 to create, 0 to change, 0 to repair, 0 to delete, 2 Jobs to run; 3 stay as they are
+";
+    assert_eq!(ended.out, wanted);
+    let document = repository.reeve(&["plan", "--rev", "HEAD~1..HEAD", "-o", "json"]).with(1).json();
+    let jobs = &document["plans"][0]["components"][0]["jobs"];
+    assert_eq!(*jobs, serde_json::json!([{ "object": "Job.batch default/migrate", "phase": "Before" }]));
+    assert!(document["plans"][1]["unsupported"].is_string(), "{document}");
+}
+
+#[test]
+fn a_kind_that_the_operator_does_not_allow_keeps_its_component_and_those_after_it_back() {
+    let repository = Repository::fleet();
+    repository.commit();
+    repository.write("charts/after/1.0.0/Chart.yaml", "apiVersion: v2\nname: after\nversion: 1.0.0\n");
+    let config = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: after\n";
+    repository.write("charts/after/1.0.0/templates/config.yaml", config);
+    repository.write("channels/regular.yaml", "kind: Channel\ncomponents:\n  web: 1.0.0\n  after: 1.0.0\n");
+    repository.change("fleet.yaml", "  web: {}\n", "  web: { target: ControlPlane }\n  after: { dependsOn: [web] }\n");
+    std::fs::remove_file(repository.file("runtimes/eu-2.yaml")).unwrap();
+    repository.write("runtimes/eu-3.yaml", "kind: Runtime\n");
+    repository.commit();
+    let plan = ["plan", "--rev", "HEAD~1..HEAD", "-r", "eu-3"];
+    let ended = repository.reeve(&[&plan[..], &["--control-plane-kind", "/ConfigMap"]].concat()).with(1);
+    let wanted = "\
+in runtime eu-3
+  component web
+    x Deployment.apps default/web may not be in the control plane: the operator allows /ConfigMap
+  component after (waits for web, which does not become ready)
+
+0 to create, 0 to change, 0 to repair, 0 to delete, 1 refused; 0 stay as they are
+";
+    assert_eq!(ended.out, wanted);
+    let ended = repository.reeve(&plan).with(1);
+    assert!(ended.out.ends_with("4 to create, 0 to change, 0 to repair, 0 to delete; 0 stay as they are\n"));
+}

@@ -2,6 +2,7 @@
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{ListParams, Patch, PatchParams};
+use reeve_crds::Runtime;
 use serde_json::{Value, json};
 
 use crate::cli::repository::{Ended, ended};
@@ -234,7 +235,7 @@ async fn rights_to_get_and_to_patch_are_enough_and_without_them_nothing_is_calle
     let (ns, target) = (&scene.namespace, &scene.target);
     let rights = |namespace: &str, rules: Value| (namespace.to_owned(), rules);
     let rules = [
-        rights(ns, json!([{ "apiGroups": ["reeve.dev"], "resources": ["inventories"], "verbs": ["list"] }])),
+        rights(ns, json!([{ "apiGroups": ["reeve.dev"], "resources": ["*"], "verbs": ["list"] }])),
         rights(target, json!([{ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"] }])),
     ];
     for (namespace, rules) in &rules {
@@ -313,5 +314,25 @@ async fn a_tenant_has_nothing_outside_of_namespaces() {
     );
     scene.component("web", "1.0.0", &role);
     let told = diff(&scene, &[]).await.with(2);
-    assert!(told.err.starts_with("error[cluster-scoped]: ClusterRole.rbac.authorization.k8s.io "), "{}", told.err);
+    assert!(told.err.contains("error[cluster-scoped]: ClusterRole.rbac.authorization.k8s.io "), "{}", told.err);
+}
+
+#[tokio::test]
+async fn a_runtime_whose_file_left_git_is_told_with_what_becomes_of_its_objects() {
+    let scene = applied("live-ended", &config("settings", "git")).await;
+    scene.repository.remove("runtimes").unwrap();
+    let name = &scene.runtime;
+    let told = diff(&scene, &[]).await.with(1);
+    assert_eq!(told.out, format!("- runtime {name} (its file left Git: its object stays)\n"));
+    let merge = Patch::Merge(json!({ "spec": { "deletionPolicy": "Delete" } }));
+    scene.api::<Runtime>().patch(name, &PatchParams::default(), &merge).await.unwrap();
+    let told = diff(&scene, &["-r", name]).await.with(1);
+    let wanted = format!(
+        "- runtime {name} (its file left Git: its objects are deleted)\nin runtime {name}\n  - ConfigMap {}/settings \
+         (component web)\n\n1 runtime: 0 added, 0 changed, 1 removed\n",
+        scene.target
+    );
+    assert_eq!(told.out, wanted);
+    let document = diff(&scene, &["-o", "json"]).await.with(1).json();
+    assert_eq!(document["ended"], json!([{ "runtime": name, "deletionPolicy": "Delete", "objectsThatStay": 0 }]));
 }

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use futures::{StreamExt as _, stream};
 use reeve_crds::runtime::policy::DriftMode;
 use reeve_crds::runtime_component::ComponentTarget;
+use reeve_reconciler::admission::{self, Allowed};
 use reeve_reconciler::clock::Clock;
 use reeve_reconciler::cluster::{Account, Applier, ApplyError, Foreseen, KindsError};
 use reeve_reconciler::desired::{DesiredComponent, DesiredObject};
 use reeve_reconciler::ledger::{self, Ledger};
 use reeve_reconciler::payload::{self, Apply};
 use reeve_reconciler::plan::{Action, ComponentPlan, Removal, Step};
-use reeve_reconciler::preview::preview;
+use reeve_reconciler::preview::{ending, preview};
 use reeve_reconciler::refusal::Reason;
 use reeve_renderer::diff::{self, ChangeKind, ObjectChange};
 use reeve_renderer::object::ObjectKey;
@@ -71,6 +72,22 @@ impl Looking<'_> {
         Ok(found)
     }
 
+    /// What would become of the objects of a runtime whose file left Git, and how many of them stay.
+    pub(super) async fn end(&self) -> Result<(Found, usize), Failure> {
+        let ledger = self.reach.ledger(&self.wanted.runtime).await?;
+        let there = There::read(self, &ledger).await?;
+        let rules = self.wanted.rules(self.reach.owner(&self.wanted.runtime));
+        let plan = ending(&ledger, &|key| there.live(key), &rules, self.wanted.spec.deletion_policy);
+        let unknown = ledger.iter().filter(|(key, _)| there.trouble(key).is_some()).count();
+        let mut found = Found { changes: Vec::new(), unknown };
+        for (name, plan) in &plan.removed {
+            found.add_rest(name, plan, &there);
+        }
+        found.changes.sort_by(|a, b| a.key.cmp(&b.key));
+        let removals = plan.removed.iter().flat_map(|(_, plan)| &plan.removals);
+        Ok((found, removals.filter(|(_, _, removal)| *removal == Removal::Release).count()))
+    }
+
     /// As whom a component is applied, if that was asked for.
     pub(super) fn applier(&self, component: &DesiredComponent) -> Applier {
         self.applier_of(component.target, component.service_account.as_ref())
@@ -111,8 +128,9 @@ impl Looking<'_> {
         if let Some(trouble) = there.trouble(key) {
             return Ok(self.refused(key, trouble));
         }
-        if !self.wanted.spec.target.namespaces.is_empty() && key.namespace.is_none() {
-            let message = "is cluster-scoped, but spec.target.namespaces makes this runtime a tenant";
+        let tenant = !self.wanted.spec.target.namespaces.is_empty();
+        // Which kinds the control plane may have only the operator knows.
+        if let Some(message) = admission::why(key, component.target, tenant, Allowed::Unknown) {
             return Ok(Fate::of([ChangeKind::Refused { reason: "Refused".into(), message: message.into() }]));
         }
         let as_in_git = || Fate::of(change(key, None, Some(&object.value())));

@@ -1,0 +1,218 @@
+//! What is foreseen for one runtime: its plan, less what `reeve run` would not do, and with what comes on top.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use reeve_crds::RuntimeSpec;
+use reeve_crds::runtime::policy::{Adoption, DeletionPolicy};
+use reeve_crds::runtime::target::TargetType;
+use reeve_crds::runtime_component::JobPhase;
+use reeve_reconciler::admission::{self, Allowed};
+use reeve_reconciler::cluster::ApplyError;
+use reeve_reconciler::desired::{DesiredComponent, Stage};
+use reeve_reconciler::payload::Apply;
+use reeve_reconciler::plan::{Action, ComponentPlan, Removal};
+use reeve_reconciler::preview::Preview;
+use reeve_renderer::object::ObjectKey;
+
+/// What is foreseen for one runtime.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Outlook {
+    /// Why nothing is done to it.
+    pub(super) still: Option<Still>,
+    /// What becomes of its objects, if its file left Git.
+    pub(super) ended: Option<DeletionPolicy>,
+    pub(super) parts: Vec<Part>,
+}
+
+/// Why nothing is done.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Still {
+    /// What is: a source, a runtime, a component.
+    Suspended(String),
+    /// Its target is not served.
+    Unsupported(String),
+    /// It is another source's.
+    Refused(String),
+    /// Components that are not ready and stay so.
+    Waits(Vec<Arc<str>>),
+}
+
+/// What is foreseen for one component.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) component: Arc<str>,
+    /// Whether it left Git.
+    pub(super) left: bool,
+    pub(super) still: Option<Still>,
+    pub(super) deeds: Vec<(ObjectKey, Stage, Deed)>,
+    pub(super) removals: Vec<(ObjectKey, Stage, Removal)>,
+    pub(super) jobs: Vec<(ObjectKey, JobPhase)>,
+    pub(super) refusals: Vec<Refusal>,
+}
+
+/// What is done to an object.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Deed {
+    Plan(Action),
+    /// It is there and not ours; these apply it too, and may keep fields that differ.
+    TakeOver(Vec<String>),
+}
+
+/// An object that may not be applied.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Refusal {
+    pub(super) key: ObjectKey,
+    pub(super) reason: &'static str,
+    pub(super) message: String,
+}
+
+/// What a cluster says beyond the plan; nothing, where there is none.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// Components that somebody suspended.
+    pub(super) suspended: BTreeSet<Arc<str>>,
+    /// Objects that are there without being ours, and who applies them.
+    pub(super) strangers: BTreeMap<ObjectKey, Vec<String>>,
+    /// Objects of which others changed only what they may.
+    pub(super) fine: BTreeSet<ObjectKey>,
+    /// Objects that the inventory has with their uid.
+    pub(super) known: BTreeSet<ObjectKey>,
+    /// Jobs that are yet to run, by component.
+    pub(super) jobs: BTreeMap<Arc<str>, Vec<(ObjectKey, JobPhase)>>,
+}
+
+impl Outlook {
+    /// A runtime to which nothing is done.
+    pub(super) fn still(why: Still) -> Self {
+        Self { still: Some(why), ..Self::default() }
+    }
+
+    /// A runtime whose target is not served from here.
+    pub(super) fn unsupported(spec: &RuntimeSpec) -> Option<Self> {
+        (spec.target.kind != TargetType::InCluster).then(|| {
+            let kind = spec.target.kind;
+            Self::still(Still::Unsupported(format!("a target of type {kind:?} is not served yet: only InCluster is")))
+        })
+    }
+
+    /// A runtime whose file left Git.
+    pub(super) fn ended(preview: Preview, policy: DeletionPolicy, seen: &Seen) -> Self {
+        let suspended = |name: &Arc<str>| policy == DeletionPolicy::Delete && seen.suspended.contains(name);
+        let parts = preview.removed.into_iter().map(|(name, plan)| {
+            let still = suspended(&name);
+            Part::left(name, plan, still)
+        });
+        Self { still: None, ended: Some(policy), parts: parts.collect() }
+    }
+
+    /// A runtime that Git has.
+    pub(super) fn of(
+        components: &[Arc<DesiredComponent>],
+        spec: &RuntimeSpec,
+        preview: Preview,
+        seen: &mut Seen,
+        allowed: Allowed<'_>,
+    ) -> Self {
+        let tenant = !spec.target.namespaces.is_empty();
+        let mut stuck: BTreeSet<Arc<str>> = BTreeSet::new();
+        let mut parts = Vec::new();
+        for (component, (_, plan)) in components.iter().zip(preview.components) {
+            let waits: Vec<Arc<str>> = component.depends_on.iter().filter(|on| stuck.contains(*on)).cloned().collect();
+            let mut part = Part::of(component, spec, plan, seen);
+            if seen.suspended.contains(&component.name) {
+                part.stop(Still::Suspended(format!("component {}", component.name)), |_| false);
+            } else if let Some((key, message)) = admission::refused(component, tenant, allowed) {
+                part.stop_refused(Refusal { key: key.clone(), reason: "Refused", message });
+            } else if !waits.is_empty() && !part.is_empty() {
+                // What others may build on is laid before it waits.
+                part.stop(Still::Waits(waits), |stage| stage == Stage::Foundations);
+            } else {
+                parts.push(part);
+                continue;
+            }
+            stuck.insert(component.name.clone());
+            parts.push(part);
+        }
+        let removed = preview.removed.into_iter();
+        parts.extend(removed.map(|(name, plan)| {
+            let still = seen.suspended.contains(&name);
+            Part::left(name, plan, still)
+        }));
+        Self { still: None, ended: None, parts }
+    }
+
+    /// Whether nothing would be done.
+    pub(super) fn is_empty(&self) -> bool {
+        let refused = matches!(self.still, Some(Still::Refused(_)));
+        !refused && self.ended.is_none() && self.parts.iter().all(Part::is_empty)
+    }
+}
+
+impl Part {
+    fn of(component: &DesiredComponent, spec: &RuntimeSpec, plan: ComponentPlan, seen: &mut Seen) -> Self {
+        let mut refusals: Vec<Refusal> = plan
+            .claimed
+            .into_iter()
+            .map(|(key, owner)| Refusal { key, reason: "Conflict", message: format!("belongs to {owner}") })
+            .collect();
+        let mut deeds = Vec::new();
+        for step in plan.steps {
+            let there = seen.strangers.remove(&step.key).filter(|_| step.action == Action::Create);
+            let once = component.object(&step.key).is_some_and(|object| object.options.apply == Apply::IfMissing);
+            let deed = match (step.action, there) {
+                (Action::Repair | Action::Report, _) if seen.fine.contains(&step.key) => Deed::Plan(Action::Keep),
+                (Action::Create, Some(_)) if once => Deed::Plan(Action::Leave),
+                (Action::Create, Some(_)) if spec.adoption == Adoption::Never && !seen.known.contains(&step.key) => {
+                    let error = ApplyError::Exists { object: step.key.clone() };
+                    let message = error.to_string().trim_start_matches(&step.key.to_string()).trim().to_owned();
+                    refusals.push(Refusal { key: step.key, reason: error.reason(), message });
+                    continue;
+                }
+                (Action::Create, Some(appliers)) => {
+                    let kept = spec.adoption != Adoption::Always;
+                    Deed::TakeOver(if kept { appliers } else { Vec::new() })
+                }
+                (action, _) => Deed::Plan(action),
+            };
+            deeds.push((step.key, step.stage, deed));
+        }
+        let jobs = seen.jobs.remove(&component.name).unwrap_or_default();
+        let (component, removals) = (component.name.clone(), plan.removals);
+        Self { component, left: false, still: None, deeds, removals, jobs, refusals }
+    }
+
+    fn left(component: Arc<str>, plan: ComponentPlan, suspended: bool) -> Self {
+        let still = suspended.then(|| Still::Suspended(format!("component {component}")));
+        let removals = if suspended { Vec::new() } else { plan.removals };
+        Self { component, left: true, still, deeds: Vec::new(), removals, jobs: Vec::new(), refusals: Vec::new() }
+    }
+
+    /// Does nothing but what is still done.
+    fn stop(&mut self, why: Still, done: impl Fn(Stage) -> bool) {
+        self.deeds.retain(|(_, stage, _)| done(*stage));
+        self.removals.clear();
+        self.jobs.clear();
+        self.refusals.clear();
+        self.still = Some(why);
+    }
+
+    fn stop_refused(&mut self, refusal: Refusal) {
+        self.deeds.clear();
+        self.removals.clear();
+        self.jobs.clear();
+        self.refusals = vec![refusal];
+    }
+
+    fn is_empty(&self) -> bool {
+        let changes = |deed: &Deed| match deed {
+            Deed::Plan(action) => action.writes() && *action != Action::Verify,
+            Deed::TakeOver(_) => true,
+        };
+        let removes = |removal: Removal| matches!(removal, Removal::Delete | Removal::Settle);
+        self.refusals.is_empty()
+            && self.jobs.is_empty()
+            && !self.deeds.iter().any(|(_, _, deed)| changes(deed))
+            && !self.removals.iter().any(|(_, _, removal)| removes(*removal))
+    }
+}

@@ -1,0 +1,173 @@
+//! `reeve plan` against a cluster.
+
+use kube::api::{Patch, PatchParams};
+use reeve_crds::{GitSource, Runtime, RuntimeComponent};
+use serde_json::{Value, json};
+
+use crate::cli::repository::{Ended, ended};
+use crate::engine::scene::{Scene, annotated, config};
+
+/// `reeve plan` of the work tree, with further arguments.
+async fn plan(scene: &Scene, args: &[&str]) -> Ended {
+    let kubeconfig = scene.cluster.kubeconfig().display().to_string();
+    let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_reeve"));
+    command.args(["plan", "--namespace", &scene.namespace, "--kubeconfig", &kubeconfig]).args(args);
+    command.current_dir(scene.repository.work_tree()).env_remove("NO_COLOR").kill_on_drop(true);
+    ended(command.output().await.unwrap())
+}
+
+/// Applies what there is, and then nobody applies any more.
+async fn settle(scene: &Scene) {
+    let commit = scene.push();
+    scene.follow().await;
+    let reeve = scene.reeve();
+    scene.applied(&commit).await;
+    reeve.terminate().await;
+}
+
+async fn suspend<K>(scene: &Scene, name: &str, suspend: bool)
+where
+    K: kube::Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>
+        + Clone
+        + std::fmt::Debug
+        + serde::de::DeserializeOwned,
+{
+    let merge = Patch::Merge(json!({ "spec": { "suspend": suspend } }));
+    scene.api::<K>().patch(name, &PatchParams::default(), &merge).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_runtime_whose_file_left_git_ends_as_its_policy_says() {
+    let scene = Scene::new("plan-ended").await;
+    let (name, target) = (&scene.runtime, &scene.target);
+    scene.component("web", "1.0.0", &config("settings", "git"));
+    scene.runtime(name, "policy: { deletionPolicy: Delete }\n");
+    settle(&scene).await;
+    assert_eq!(plan(&scene, &[]).await.with(0).out, "nothing to do: 1 objects are as Git says\n");
+    scene.repository.remove("runtimes").unwrap();
+    let told = plan(&scene, &[]).await.with(1);
+    let wanted = format!(
+        "\
+in runtime {name} (its file left Git: it is deleted with its objects)
+  component web (left Git)
+    - ConfigMap {target}/settings
+
+0 to create, 0 to change, 0 to repair, 1 to delete, 1 runtime to end; 0 stay as they are
+"
+    );
+    assert_eq!((told.out.as_str(), told.err.as_str()), (wanted.as_str(), ""));
+    plan(&scene, &["-r", name]).await.with(1);
+    let merge = Patch::Merge(json!({ "spec": { "deletionPolicy": "Orphan" } }));
+    scene.api::<Runtime>().patch(name, &PatchParams::default(), &merge).await.unwrap();
+    let document = plan(&scene, &["-o", "json"]).await.with(1).json();
+    assert_eq!(document["plans"][0]["ended"]["deletionPolicy"], "Orphan");
+    assert_eq!(document["plans"][0]["components"][0]["removals"][0]["action"], "Release");
+
+    // The runtimes of another source are not this repository's to end.
+    let other = json!({ "spec": { "url": "https://example.com/other.git", "ref": { "branch": "main" } } });
+    scene.apply("reeve.dev/v1alpha1", "GitSource", Some(&scene.namespace), "other", other).await;
+    let runtime = json!({ "spec": { "sourceRef": { "name": "other" } } });
+    scene.apply("reeve.dev/v1alpha1", "Runtime", Some(&scene.namespace), "theirs", runtime).await;
+    let document = plan(&scene, &["-o", "json"]).await.with(1).json();
+    assert_eq!(document["plans"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn what_others_may_change_is_not_told_to_be_repaired() {
+    let scene = Scene::new("plan-ignored").await;
+    let policy = "policy: { drift: { ignore: [{ kind: ConfigMap, name: by-policy, paths: [/data/say] }] } }\n";
+    scene.runtime(&scene.runtime, policy);
+    let field = annotated("field", "git", "reeve.dev/ignore", "/data/say");
+    scene.component("web", "1.0.0", &[field, config("by-policy", "git"), config("watched", "git")].concat());
+    settle(&scene).await;
+    let params = PatchParams { field_manager: Some("somebody".to_owned()), ..PatchParams::default() };
+    let people = Patch::Merge(json!({ "data": { "say": "people" } }));
+    let there = scene.dynamic("v1", "ConfigMap", Some(&scene.target));
+    for name in ["field", "by-policy"] {
+        there.patch(name, &params, &people).await.unwrap();
+    }
+    assert_eq!(plan(&scene, &[]).await.with(0).out, "nothing to do: 3 objects are as Git says\n");
+    there.patch("watched", &params, &people).await.unwrap();
+    let told = plan(&scene, &[]).await.with(1).out;
+    assert!(told.contains(&format!("    ! ConfigMap {}/watched (someone changed it)\n", scene.target)), "{told}");
+    assert!(told.ends_with("1 to repair, 0 to delete; 2 stay as they are\n"), "{told}");
+}
+
+#[tokio::test]
+async fn what_is_suspended_is_left_and_told() {
+    let scene = Scene::new("plan-suspended").await;
+    scene.component("web", "1.0.0", &config("settings", "git"));
+    scene.component_with("after", "1.0.0", "{ dependsOn: [web] }", &config("after", "git"));
+    settle(&scene).await;
+    scene.component("web", "1.1.0", &config("settings", "other"));
+    scene.component_with("after", "1.1.0", "{ dependsOn: [web] }", &config("after", "other"));
+    plan(&scene, &[]).await.with(1);
+
+    let component = format!("{}.web", scene.runtime);
+    suspend::<RuntimeComponent>(&scene, &component, true).await;
+    let told = plan(&scene, &[]).await.with(0).out;
+    assert!(told.contains("  component web (suspended: nothing is done until component web is resumed)\n"), "{told}");
+    assert!(told.contains("  component after (waits for web, which does not become ready)\n"), "{told}");
+    suspend::<RuntimeComponent>(&scene, &component, false).await;
+
+    suspend::<Runtime>(&scene, &scene.runtime, true).await;
+    let told = plan(&scene, &[]).await.with(0).out;
+    let whole = format!("in runtime {0} (suspended: nothing is done until Runtime {0} is resumed)\n", scene.runtime);
+    assert!(told.starts_with(&whole), "{told}");
+    suspend::<Runtime>(&scene, &scene.runtime, false).await;
+
+    suspend::<GitSource>(&scene, "fleet", true).await;
+    let document = plan(&scene, &["-o", "json"]).await.with(0).json();
+    assert_eq!(document["plans"][0]["suspended"], "GitSource fleet");
+    scene.repository.remove("runtimes").unwrap();
+    plan(&scene, &[]).await.with(0);
+}
+
+#[tokio::test]
+async fn what_is_there_already_is_taken_over_as_the_policy_says() {
+    let scene = Scene::new("plan-adoption").await;
+    let say = json!({ "data": { "say": "theirs" } });
+    scene.apply("v1", "ConfigMap", Some(&scene.target), "applied", say.clone()).await;
+    let there = scene.dynamic("v1", "ConfigMap", Some(&scene.target));
+    for name in ["made", "once"] {
+        let made = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name } });
+        there.create(&kube::api::PostParams::default(), &serde_json::from_value(made).unwrap()).await.unwrap();
+    }
+    let once = annotated("once", "git", "reeve.dev/apply", "IfMissing");
+    let manifests = [config("applied", "git"), config("made", "git"), config("new", "git"), once].concat();
+    scene.component("web", "1.0.0", &manifests);
+    let told = plan(&scene, &[]).await.with(1);
+    let target = &scene.target;
+    assert!(told.err.contains("has no GitSource: name its namespace with -n"), "{}", told.err);
+    let out = told.out;
+    let unless =
+        format!("~ ConfigMap {target}/applied (is there already, and is taken over unless what somebody applies");
+    assert!(out.contains(&unless), "{out}");
+    assert!(out.contains(&format!("~ ConfigMap {target}/made (is there already, and is taken over)\n")), "{out}");
+    assert!(out.contains(&format!("+ ConfigMap {target}/new\n")) && !out.contains("/once"), "{out}");
+    let sum = "1 to create, 2 to take over, 0 to change, 0 to repair, 0 to delete; 1 stay as they are\n";
+    assert!(out.ends_with(sum), "{out}");
+
+    scene.runtime(&scene.runtime, "policy: { adoption: Never }\n");
+    let document = plan(&scene, &["-o", "json"]).await.with(1).json();
+    let component = &document["plans"][0]["components"][0];
+    let refused: Vec<&Value> = component["refused"].as_array().unwrap().iter().map(|one| &one["reason"]).collect();
+    assert_eq!(refused, ["Conflict", "Conflict"], "{document}");
+    assert_eq!(component["steps"].as_array().unwrap().len(), 2, "{document}");
+}
+
+#[tokio::test]
+async fn a_job_is_told_until_it_ran() {
+    let scene = Scene::new("plan-job").await;
+    let job = "apiVersion: batch/v1\nkind: Job\nmetadata: { name: migrate, annotations: { helm.sh/hook: post-upgrade } }\nspec: { completions: 0, template: { spec: { restartPolicy: Never, containers: [{ name: a, image: a }] } } }\n---\n";
+    scene.component("web", "1.0.0", &[&config("settings", "git"), job].concat());
+    settle(&scene).await;
+    assert_eq!(plan(&scene, &[]).await.with(0).out, "nothing to do: 1 objects are as Git says\n");
+    scene.component("web", "1.1.0", &[&config("settings", "other"), job].concat());
+    let told = plan(&scene, &[]).await.with(1).out;
+    let line = format!("    > Job.batch {}/migrate (runs when all is healthy)\n", scene.target);
+    assert!(told.contains(&line), "{told}");
+    assert!(told.ends_with("1 to change, 0 to repair, 0 to delete, 1 Job to run; 0 stay as they are\n"), "{told}");
+    settle(&scene).await;
+    assert_eq!(plan(&scene, &[]).await.with(0).out, "nothing to do: 1 objects are as Git says\n");
+}
