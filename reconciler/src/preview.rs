@@ -6,7 +6,7 @@ use std::sync::Arc;
 use reeve_crds::Open;
 use reeve_crds::inventory::EntryState;
 use reeve_crds::outcome::Outcome;
-use reeve_crds::runtime::policy::{DeletionPolicy, IgnoredFields};
+use reeve_crds::runtime::policy::DeletionPolicy;
 use reeve_crds::runtime_component::{JobPhase, JobRun};
 use reeve_renderer::object::{ObjectKey, Phase};
 use serde_json::Value;
@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::cluster::managed_fields;
 use crate::desired::{Desired, DesiredComponent, DesiredObject, Revision};
 use crate::fields;
-use crate::ledger::{Change, Entry, Ledger, object_ref};
+use crate::ledger::{Change, Entry, Ledger};
 use crate::live::Live;
 use crate::owner::Owner;
 use crate::payload::{self, Apply, Prune};
@@ -104,12 +104,9 @@ pub fn jobs(component: &DesiredComponent, good: Option<&str>, runs: &[JobRun]) -
     phases.flat_map(due).collect()
 }
 
-/// Whether somebody changed what we own of an object, beyond what its annotations and the policy leave to others.
-pub fn is_drifted(object: &DesiredObject, policy: &[IgnoredFields], live: &Value) -> bool {
-    let mut ignored = object.ignored.clone();
-    // A policy that cannot be read was found when the repository was.
-    ignored.extend(payload::ignored_by(policy, &object_ref(&object.key)).unwrap_or_default());
-    let wanted = payload::without(&object.value(), Some(live), &ignored);
+/// Whether somebody changed what we own of an object, beyond what is left to others.
+pub fn is_drifted(object: &DesiredObject, live: &Value) -> bool {
+    let wanted = payload::without(&object.value(), Some(live), &object.ignored);
     !fields::drifted(&wanted, &managed_fields(live)).is_empty()
 }
 

@@ -82,8 +82,7 @@ impl Following {
     fn followed(&self, fleet: &Fleet, addresses: &[String], folder: &str) -> Followed<'_> {
         let places: BTreeSet<String> = addresses.iter().map(|address| address::place(address)).collect();
         let follows = |source: &&GitSource| {
-            let path = source.spec.path.trim_matches(['.', '/']);
-            places.contains(&address::place(&source.spec.url)) && path == folder.trim_matches('/')
+            places.contains(&address::place(&source.spec.url)) && steps(&source.spec.path).eq(steps(folder))
         };
         let by_url: Vec<&GitSource> = self.sources.iter().filter(follows).collect();
         if let [source] = by_url[..] {
@@ -91,12 +90,13 @@ impl Following {
         }
         let of_fleet = self.runtimes.iter().filter(|runtime| fleet.runtimes.contains_key(runtime.name_any().as_str()));
         let named: BTreeSet<&str> = of_fleet.filter_map(source_of).collect();
+        let unknown = by_url.is_empty();
         let candidates: Vec<&GitSource> = if by_url.is_empty() { self.sources.iter().collect() } else { by_url };
         let alike: Vec<&GitSource> =
             candidates.iter().copied().filter(|source| named.contains(source.name_any().as_str())).collect();
         match alike[..] {
             [source] => Followed::Alike(source),
-            [] if candidates.len() == self.sources.len() => Followed::ByNone,
+            [] if unknown => Followed::ByNone,
             _ => Followed::ByMany(candidates.iter().map(|source| source.name_any()).collect()),
         }
     }
@@ -132,6 +132,11 @@ impl Following {
     pub(super) fn component(&self, runtime: &str, component: &str) -> Option<&RuntimeComponent> {
         self.components.iter().find(|there| there.spec.runtime == runtime && there.spec.component == component)
     }
+}
+
+/// The folders on the way to a path.
+fn steps(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter(|step| !matches!(*step, "" | "."))
 }
 
 fn source_of(runtime: &Runtime) -> Option<&str> {

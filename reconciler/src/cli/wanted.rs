@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use reeve_crds::RuntimeSpec;
-use reeve_reconciler::desired::{Desired, Revision};
+use reeve_reconciler::desired::{Desired, DesiredObject, Revision};
+use reeve_reconciler::ledger;
 use reeve_reconciler::owner::Owner;
+use reeve_reconciler::payload;
 use reeve_reconciler::plan::Rules;
 use reeve_reconciler::source;
 use reeve_renderer::cache::MemoryCache;
@@ -31,6 +33,15 @@ impl Wanted {
     pub(super) fn nothing(runtime: &Arc<str>, spec: RuntimeSpec) -> Self {
         let desired = Desired { revision: Revision::default(), digest: "".into(), components: Vec::new() };
         Self { runtime: runtime.clone(), desired, spec, warnings: Vec::new() }
+    }
+
+    /// The object with the fields that the runtime's policy leaves to others. A policy that cannot be read was found
+    /// when the repository was.
+    pub(super) fn with_policy(&self, object: &DesiredObject) -> DesiredObject {
+        let mut object = object.clone();
+        let ignored = payload::ignored_by(&self.spec.drift.ignore, &ledger::object_ref(&object.key));
+        object.ignored.extend(ignored.unwrap_or_default());
+        object
     }
 
     /// As `reeve run` has them, for a runtime that its objects call so.

@@ -88,7 +88,7 @@ Examples:
 
 Signs: + create, ~ change or take over, ! repair, - delete, > run a Job, x refused. What is suspended, waits for what
 does not become ready, or has a target that is not served is told, and nothing is done to it. What the API server
-itself would refuse or make anew, `reeve diff --live` asks it.
+itself would refuse, `reeve diff --live` asks it.
 
 Status 0: nothing to do. 1: something to do, a runtime to end, or something refused. 2: it could not be found out, or
 the repository would be refused.";

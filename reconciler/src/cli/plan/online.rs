@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures::{StreamExt as _, stream};
-use reeve_crds::runtime::policy::DeletionPolicy;
+use reeve_crds::runtime::policy::{DeletionPolicy, Recreate};
 use reeve_crds::{Runtime, RuntimeSpec};
 use reeve_reconciler::clock::Clock;
-use reeve_reconciler::cluster::{Account, Applier, ApplyError, KindsError};
+use reeve_reconciler::cluster::{Account, Applier, ApplyError, Foreseen, KindsError};
 use reeve_reconciler::desired::DesiredObject;
 use reeve_reconciler::ledger::Ledger;
 use reeve_reconciler::live::Scope;
@@ -143,16 +143,21 @@ async fn watch(
     Ok(())
 }
 
-/// Looks at the objects of which a watch does not say enough: whether one that is not ours is there all the same, and
-/// whether what somebody changed matters.
+/// Looks at the objects of which a watch does not say enough: whether one that is not ours is there all the same,
+/// whether what somebody changed matters, and whether it is made anew.
 async fn look(reach: &Reach, wanted: &Wanted, plan: &Preview, seen: &mut Seen) -> Result<(), Failure> {
+    let spec = &wanted.spec;
+    let anew = spec.recreate == Recreate::OnImmutable;
+    let matters = |action| match action {
+        Action::Create | Action::Repair | Action::Report => true,
+        Action::Update => anew,
+        Action::Verify | Action::Replace | Action::Leave | Action::Keep => false,
+    };
     let mut asked = Vec::new();
     for (component, (_, plan)) in wanted.desired.components.iter().zip(&plan.components) {
-        let steps =
-            plan.steps.iter().filter(|step| matches!(step.action, Action::Create | Action::Repair | Action::Report));
+        let steps = plan.steps.iter().filter(|step| matters(step.action));
         asked.extend(steps.filter_map(|step| component.object(&step.key)));
     }
-    let spec = &wanted.spec;
     let applier = Applier {
         cluster: reach.cluster.clone(),
         hub: reach.hub.clone(),
@@ -165,10 +170,23 @@ async fn look(reach: &Reach, wanted: &Wanted, plan: &Preview, seen: &mut Seen) -
     let mut reads = stream::iter(reads).buffered(AT_ONCE).zip(stream::iter(&asked));
     while let Some((live, object)) = reads.next().await {
         let Some(live) = live? else { continue };
-        if reach.hub.get(&object.key).is_none() {
-            seen.strangers.insert(object.key.clone(), appliers(&live));
-        } else if !is_drifted(object, &spec.drift.ignore, &live) {
-            seen.fine.insert(object.key.clone());
+        let key = &object.key;
+        if reach.hub.get(key).is_none() {
+            seen.strangers.insert(key.clone(), appliers(&live));
+            continue;
+        }
+        let sent = wanted.with_policy(object);
+        if !is_drifted(&sent, &live) {
+            seen.fine.insert(key.clone());
+        }
+        if anew {
+            let known = seen.known.contains(key);
+            let doing = format!("ask about {key}");
+            // Whoever may not ask is told of a change, which it is.
+            let foreseen = reach.in_time(&doing, applier.foresee(&sent, Some(&live), known)).await?;
+            if matches!(foreseen, Ok(Foreseen::Anew(_))) {
+                seen.anew.insert(key.clone());
+            }
         }
     }
     Ok(())

@@ -55,6 +55,8 @@ pub(super) struct Part {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Deed {
     Plan(Action),
+    /// It is deleted and made anew, since a field of it cannot change.
+    Anew,
     /// It is there and not ours; these apply it too, and may keep fields that differ.
     TakeOver(Vec<String>),
 }
@@ -76,6 +78,8 @@ pub(super) struct Seen {
     pub(super) strangers: BTreeMap<ObjectKey, Vec<String>>,
     /// Objects of which others changed only what they may.
     pub(super) fine: BTreeSet<ObjectKey>,
+    /// Objects that are made anew.
+    pub(super) anew: BTreeSet<ObjectKey>,
     /// Objects that the inventory has with their uid.
     pub(super) known: BTreeSet<ObjectKey>,
     /// Jobs that are yet to run, by component.
@@ -173,6 +177,7 @@ impl Part {
                     let kept = spec.adoption != Adoption::Always;
                     Deed::TakeOver(if kept { appliers } else { Vec::new() })
                 }
+                (Action::Update | Action::Repair, _) if seen.anew.contains(&step.key) => Deed::Anew,
                 (action, _) => Deed::Plan(action),
             };
             deeds.push((step.key, step.stage, deed));
@@ -207,7 +212,7 @@ impl Part {
     fn is_empty(&self) -> bool {
         let changes = |deed: &Deed| match deed {
             Deed::Plan(action) => action.writes() && *action != Action::Verify,
-            Deed::TakeOver(_) => true,
+            Deed::Anew | Deed::TakeOver(_) => true,
         };
         let removes = |removal: Removal| matches!(removal, Removal::Delete | Removal::Settle);
         self.refusals.is_empty()

@@ -96,42 +96,10 @@ fn standing(still: &Still) -> String {
 
 fn component(part: &Part, style: Style, runtimes: usize, tally: &mut Tally, lines: &mut Vec<String>) {
     let mut shown = Vec::new();
-    let mut job = |phase: JobPhase, shown: &mut Vec<String>| {
-        let when = match phase {
-            JobPhase::Before => "runs before the rest is applied",
-            JobPhase::After => "runs when all is healthy",
-        };
-        for (key, _) in part.jobs.iter().filter(|(_, at)| *at == phase) {
-            tally.jobs += runtimes;
-            let line = style.paint(Paint::Added, &format!("> {}", harmless(&key.to_string())));
-            shown.push(format!("    {line} ({when})"));
-        }
-    };
-    job(JobPhase::Before, &mut shown);
-    let mut after = Vec::new();
-    job(JobPhase::After, &mut after);
-    for (key, _, deed) in &part.deeds {
-        let (count, paint, sign, note) = match deed {
-            Deed::Plan(Action::Create) => (&mut tally.create, Paint::Added, '+', String::new()),
-            Deed::Plan(Action::Update) => (&mut tally.update, Paint::Changed, '~', String::new()),
-            Deed::Plan(Action::Replace) => {
-                (&mut tally.update, Paint::Changed, '~', " (made anew when the old one is gone)".to_owned())
-            }
-            Deed::Plan(Action::Repair) => (&mut tally.repair, Paint::Warning, '!', " (someone changed it)".to_owned()),
-            Deed::Plan(Action::Report) => {
-                (&mut tally.kept, Paint::Warning, '!', " (someone changed it; only told)".to_owned())
-            }
-            Deed::Plan(Action::Verify | Action::Keep | Action::Leave) => {
-                tally.kept += runtimes;
-                continue;
-            }
-            Deed::TakeOver(appliers) => (&mut tally.take_over, Paint::Changed, '~', stranger(appliers)),
-        };
-        *count += runtimes;
-        let note = harmless(&note).into_owned();
-        shown.push(format!("    {}{note}", style.paint(paint, &format!("{sign} {}", harmless(&key.to_string())))));
-    }
-    shown.append(&mut after);
+    jobs(part, JobPhase::Before, style, &mut shown);
+    deeds(part, style, runtimes, tally, &mut shown);
+    jobs(part, JobPhase::After, style, &mut shown);
+    tally.jobs += part.jobs.len() * runtimes;
     for (key, _, removal) in &part.removals {
         let (count, sign, note) = match removal {
             Removal::Delete | Removal::Settle => (&mut tally.delete, '-', ""),
@@ -153,6 +121,43 @@ fn component(part: &Part, style: Style, runtimes: usize, tally: &mut Tally, line
         let still = part.still.as_ref().map(|still| format!(" ({})", standing(still))).unwrap_or_default();
         lines.push(format!("  component {}{}{still}", part.component, if part.left { " (left Git)" } else { "" }));
         lines.append(&mut shown);
+    }
+}
+
+fn jobs(part: &Part, phase: JobPhase, style: Style, shown: &mut Vec<String>) {
+    let when = match phase {
+        JobPhase::Before => "runs before the rest is applied",
+        JobPhase::After => "runs when all is healthy",
+    };
+    for (key, _) in part.jobs.iter().filter(|(_, at)| *at == phase) {
+        let line = style.paint(Paint::Added, &format!("> {}", harmless(&key.to_string())));
+        shown.push(format!("    {line} ({when})"));
+    }
+}
+
+fn deeds(part: &Part, style: Style, runtimes: usize, tally: &mut Tally, shown: &mut Vec<String>) {
+    for (key, _, deed) in &part.deeds {
+        let (count, paint, sign, note) = match deed {
+            Deed::Plan(Action::Create) => (&mut tally.create, Paint::Added, '+', ""),
+            Deed::Plan(Action::Update) => (&mut tally.update, Paint::Changed, '~', ""),
+            Deed::Plan(Action::Replace) => {
+                (&mut tally.update, Paint::Changed, '~', " (made anew when the old one is gone)")
+            }
+            Deed::Plan(Action::Repair) => (&mut tally.repair, Paint::Warning, '!', " (someone changed it)"),
+            Deed::Plan(Action::Report) => (&mut tally.kept, Paint::Warning, '!', " (someone changed it; only told)"),
+            Deed::Plan(Action::Verify | Action::Keep | Action::Leave) => {
+                tally.kept += runtimes;
+                continue;
+            }
+            Deed::Anew => {
+                let note = " (deleted and made anew, since a field cannot change)";
+                (&mut tally.update, Paint::Changed, '~', note)
+            }
+            Deed::TakeOver(appliers) => (&mut tally.take_over, Paint::Changed, '~', &*stranger(appliers)),
+        };
+        *count += runtimes;
+        let name = style.paint(paint, &format!("{sign} {}", harmless(&key.to_string())));
+        shown.push(format!("    {name}{}", harmless(note)));
     }
 }
 
@@ -196,6 +201,7 @@ fn part_document(part: &Part) -> Value {
     let steps = part.deeds.iter().map(|(key, stage, deed)| {
         let action = match deed {
             Deed::Plan(action) => format!("{action:?}"),
+            Deed::Anew => "Anew".to_owned(),
             Deed::TakeOver(_) => "TakeOver".to_owned(),
         };
         json!({ "object": key.to_string(), "stage": stage.as_str(), "action": action })

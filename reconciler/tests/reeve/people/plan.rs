@@ -171,3 +171,16 @@ async fn a_job_is_told_until_it_ran() {
     settle(&scene).await;
     assert_eq!(plan(&scene, &[]).await.with(0).out, "nothing to do: 1 objects are as Git says\n");
 }
+
+#[tokio::test]
+async fn what_cannot_change_is_told_to_be_made_anew_if_the_policy_says_so() {
+    let frozen = |say: &str| format!("{}immutable: true\n---\n", config("frozen", say).trim_end_matches("---\n"));
+    let scene = Scene::new("plan-anew").await;
+    scene.runtime(&scene.runtime, "policy: { recreate: OnImmutable }\n");
+    scene.component("web", "1.0.0", &[frozen("one"), config("soft", "one")].concat());
+    settle(&scene).await;
+    scene.component("web", "1.1.0", &[frozen("two"), config("soft", "two")].concat());
+    let told = plan(&scene, &[]).await.with(1).out;
+    let anew = format!("~ ConfigMap {}/frozen (deleted and made anew, since a field cannot change)\n", scene.target);
+    assert!(told.contains(&anew) && told.contains(&format!("~ ConfigMap {}/soft\n", scene.target)), "{told}");
+}

@@ -9,7 +9,7 @@ use reeve_reconciler::admission::{self, Allowed};
 use reeve_reconciler::clock::Clock;
 use reeve_reconciler::cluster::{Account, Applier, ApplyError, Foreseen, KindsError};
 use reeve_reconciler::desired::{DesiredComponent, DesiredObject};
-use reeve_reconciler::ledger::{self, Ledger};
+use reeve_reconciler::ledger::Ledger;
 use reeve_reconciler::payload::{self, Apply};
 use reeve_reconciler::plan::{Action, ComponentPlan, Removal, Step};
 use reeve_reconciler::preview::{ending, preview};
@@ -144,7 +144,7 @@ impl Looking<'_> {
             Action::Create | Action::Update | Action::Verify | Action::Repair | Action::Report | Action::Keep => {}
         }
         let known = ledger.get(key).is_some_and(|entry| entry.uid.is_some());
-        let (applier, sent) = (self.applier(component), self.with_policy(object));
+        let (applier, sent) = (self.applier(component), self.wanted.with_policy(object));
         let ask = async || applier.foresee(&sent, live, known).await;
         let asked = self.reach.patiently(&format!("ask about {key}"), ask, ApplyError::retry_after).await?;
         Ok(match asked {
@@ -175,15 +175,6 @@ impl Looking<'_> {
 
     fn drift_mode(&self, object: &DesiredObject) -> DriftMode {
         object.options.drift.unwrap_or(self.wanted.spec.drift.mode)
-    }
-
-    /// The object with the fields that the runtime's policy leaves to others. A policy that cannot be read was found
-    /// when the repository was.
-    fn with_policy(&self, object: &DesiredObject) -> DesiredObject {
-        let mut object = object.clone();
-        let ignored = payload::ignored_by(&self.wanted.spec.drift.ignore, &ledger::object_ref(&object.key));
-        object.ignored.extend(ignored.unwrap_or_default());
-        object
     }
 
     /// Whether an object is refused only since its namespace or its kind is to be made before it.
