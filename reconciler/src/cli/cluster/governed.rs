@@ -91,6 +91,12 @@ impl<'a> Reported<'a> {
     fn ready_condition(&self) -> Option<&'a Condition> {
         self.conditions.iter().find(|condition| condition.type_ == condition::kind::READY)
     }
+
+    /// Whether the newest commit could not be put in force: not fetched, not signed as it must be, or not valid.
+    pub(super) fn is_held_back(&self) -> bool {
+        let steps = [condition::kind::FETCHED, condition::kind::VERIFIED, condition::kind::VALIDATED];
+        self.conditions.iter().any(|condition| steps.contains(&&*condition.type_) && condition.status == "False")
+    }
 }
 
 /// The fields that the statuses of all kinds with a state have, and the one that says what went wrong.

@@ -21,35 +21,29 @@ use crate::cli::style::Style;
 use crate::cli::text::harmless;
 use crate::cli::{Status, Terminal};
 
+mod above;
+
+use above::{Above, Hindrance};
+
 pub(super) async fn run(args: &ReconcileArgs, terminal: &mut Terminal) -> Result<Status, Failure> {
     let connection = Connection::open(&args.connection).await?;
+    let above = Above::of(&connection, args).await?;
     let asking = Asking { connection, args, token: Connection::now().to_string() };
-    let source = match args.noun {
-        Noun::Source => Some(args.name.clone()),
-        Noun::Runtime => source_of(&asking.connection.get::<Runtime>(&args.name).await?),
-        Noun::Component => {
-            let component = asking.connection.get::<RuntimeComponent>(&args.name).await?;
-            if args.with_source {
-                source_of(&asking.connection.get::<Runtime>(&component.spec.runtime).await?)
-            } else {
-                None
+    let all = async {
+        if args.with_source && args.noun != Noun::Source {
+            let Some(source) = above.source_name() else {
+                return Err(Failure::unknown(format!("`{}` comes from no source", args.name), None));
+            };
+            match asking.of::<GitSource>(source, &Above::default(), Goal::Fetched, terminal).await? {
+                Status::Fine => {}
+                // What is below it would be reconciled to what was there before.
+                status @ (Status::Findings | Status::Incomplete) => return Ok(status),
             }
         }
-    };
-    let all = async {
-        match (args.noun, source) {
-            (Noun::Source, _) => asking.of::<GitSource>(&args.name, terminal).await,
-            (_, None) if args.with_source => {
-                Err(Failure::unknown(format!("`{}` comes from no source", args.name), None))
-            }
-            (noun, Some(source)) if args.with_source => {
-                match asking.of::<GitSource>(&source, terminal).await? {
-                    Status::Fine => asking.of_noun(noun, terminal).await,
-                    // What is below it would be reconciled to what was there before.
-                    status @ (Status::Findings | Status::Incomplete) => Ok(status),
-                }
-            }
-            (noun, _) => asking.of_noun(noun, terminal).await,
+        match args.noun {
+            Noun::Source => asking.of::<GitSource>(&args.name, &above, Goal::Ready, terminal).await,
+            Noun::Runtime => asking.of::<Runtime>(&args.name, &above, Goal::Ready, terminal).await,
+            Noun::Component => asking.of::<RuntimeComponent>(&args.name, &above, Goal::Ready, terminal).await,
         }
     };
     match tokio::time::timeout(args.timeout, all).await {
@@ -64,10 +58,6 @@ fn late(limit: Duration) -> Failure {
     Failure::unknown(message, Some(help.to_owned()))
 }
 
-fn source_of(runtime: &Runtime) -> Option<String> {
-    runtime.spec.source_ref.as_ref().map(|source| source.name.clone())
-}
-
 struct Asking<'a> {
     connection: Connection,
     args: &'a ReconcileArgs,
@@ -76,41 +66,34 @@ struct Asking<'a> {
 }
 
 impl Asking<'_> {
-    async fn of_noun(&self, noun: Noun, terminal: &mut Terminal) -> Result<Status, Failure> {
-        match noun {
-            Noun::Source => self.of::<GitSource>(&self.args.name, terminal).await,
-            Noun::Runtime => self.of::<Runtime>(&self.args.name, terminal).await,
-            Noun::Component => self.of::<RuntimeComponent>(&self.args.name, terminal).await,
-        }
-    }
-
-    async fn of<K: Governed>(&self, name: &str, terminal: &mut Terminal) -> Result<Status, Failure> {
+    async fn of<K: Governed>(
+        &self,
+        name: &str,
+        above: &Above,
+        goal: Goal,
+        terminal: &mut Terminal,
+    ) -> Result<Status, Failure> {
         let before = self.connection.get::<K>(name).await?;
         let patch = Patch::Merge(json!({ "metadata": { "annotations": { annotation::RECONCILE: self.token } } }));
         let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
         let api = self.connection.api::<K>(&self.connection.scope(false));
         self.connection.ask(&format!("change {} {name}", K::WORD), api.patch(name, &params, &patch)).await?;
-        let suspended =
-            if before.is_suspended() { ", which is suspended: nothing happens until it is resumed" } else { "" };
-        writeln!(terminal.out, "{}/{name} asked{suspended}", K::WORD)?;
+        let hindrance = if before.is_suspended() { Some(Hindrance::own::<K>(name)) } else { above.hindrance() };
+        let told = hindrance.as_ref().map_or_else(String::new, |hindrance| format!(", {}", hindrance.told()));
+        writeln!(terminal.out, "{}/{name} asked{told}", K::WORD)?;
         terminal.out.flush()?;
-        if !self.args.wait {
-            return Ok(Status::Fine);
+        match hindrance {
+            _ if !self.args.wait => Ok(Status::Fine),
+            Some(hindrance) => Err(hindrance.into_failure()),
+            None => self.wait(api, name, goal, terminal).await,
         }
-        if before.is_suspended() {
-            let help = format!("`reeve resume {} {name}`, and it is reconciled at once", K::WORD);
-            return Err(Failure::unknown(
-                format!("{}/{name} is suspended: there is nothing to wait for", K::WORD),
-                Some(help),
-            ));
-        }
-        self.wait(api, name, terminal).await
     }
 
     async fn wait<K: Governed>(
         &self,
         api: kube::Api<K>,
         name: &str,
+        goal: Goal,
         terminal: &mut Terminal,
     ) -> Result<Status, Failure> {
         let config = watcher::Config::default().fields(&format!("metadata.name={name}"));
@@ -121,16 +104,20 @@ impl Asking<'_> {
             match event {
                 Ok(watcher::Event::Apply(object) | watcher::Event::InitApply(object)) => {
                     broken = false;
-                    let handled = object.reported().and_then(|reported| reported.handled) == Some(&self.token);
-                    let state = standing(&object);
-                    let line = describe(&object, handled, terminal.style);
+                    if object.is_suspended() {
+                        return Err(Hindrance::own::<K>(name).into_failure());
+                    }
+                    let outcome = self.outcome(&object, goal);
+                    let line = describe(&object, outcome, terminal.style);
                     if line != said {
                         writeln!(terminal.out, "{}/{name} {line}", K::WORD)?;
                         terminal.out.flush()?;
                         said = line;
                     }
-                    if handled && state != State::Processing {
-                        return Ok(if state == State::Ready { Status::Fine } else { Status::Findings });
+                    match outcome {
+                        Outcome::Unseen | Outcome::UnderWay => {}
+                        Outcome::Fetched | Outcome::Ready => return Ok(Status::Fine),
+                        Outcome::Failed => return Ok(Status::Findings),
                     }
                 }
                 Ok(watcher::Event::Delete(_)) => {
@@ -145,19 +132,57 @@ impl Asking<'_> {
         }
         Err(late(self.args.timeout))
     }
+
+    /// What became of the request, as the object tells it now.
+    fn outcome<K: Governed>(&self, object: &K, goal: Goal) -> Outcome {
+        let Some(reported) = object.reported().filter(|reported| reported.handled == Some(&self.token)) else {
+            return Outcome::Unseen;
+        };
+        match (goal, standing(object)) {
+            // How the runtimes of a source are doing says nothing of the fetch.
+            (Goal::Fetched, _) if reported.is_held_back() => Outcome::Failed,
+            (Goal::Fetched, _) => Outcome::Fetched,
+            (Goal::Ready, State::Processing) => Outcome::UnderWay,
+            (Goal::Ready, State::Ready) => Outcome::Ready,
+            (Goal::Ready, _) => Outcome::Failed,
+        }
+    }
 }
 
-fn describe<K: Governed>(object: &K, handled: bool, style: Style) -> String {
-    if !handled {
-        return "waits to be looked at".to_owned();
-    }
+/// What is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Goal {
+    /// The newest commit is in force.
+    Fetched,
+    /// Nothing is under way any more.
+    Ready,
+}
+
+/// What became of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    Unseen,
+    UnderWay,
+    Fetched,
+    Ready,
+    Failed,
+}
+
+fn describe<K: Governed>(object: &K, outcome: Outcome, style: Style) -> String {
     let state = standing(object);
-    let mut line = style.paint(paint(state), &format!("{state:?}"));
-    if let Some(reason) = reason(object) {
+    let (mut line, why) = match outcome {
+        Outcome::Unseen => return "waits to be looked at".to_owned(),
+        Outcome::Fetched => ("fetched".to_owned(), false),
+        Outcome::UnderWay | Outcome::Ready | Outcome::Failed => {
+            (style.paint(paint(state), &format!("{state:?}")), true)
+        }
+    };
+    if let Some(reason) = reason(object).filter(|_| why) {
         line.extend([" (", &harmless(&reason), ")"]);
     }
-    line.extend([object.ready(), object.revision()].into_iter().flatten().map(|text| format!(" {}", harmless(text))));
-    if let Some(message) = object.message().filter(|_| state != State::Ready) {
+    let ready = object.ready().filter(|_| why);
+    line.extend([ready, object.revision()].into_iter().flatten().map(|text| format!(" {}", harmless(text))));
+    if let Some(message) = object.message().filter(|_| why && state != State::Ready) {
         line.extend([": ", &harmless(message)]);
     }
     line

@@ -2,11 +2,12 @@
 
 use kube::Resource;
 use kube::ResourceExt as _;
+use kube::api::DeleteParams;
 use kube::core::NamespaceResourceScope;
-use reeve_crds::{GitSource, Runtime, annotation};
+use reeve_crds::{GitSource, Runtime, RuntimeComponent, annotation};
 use reeve_tests::until;
 use serde::de::DeserializeOwned;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::people::estate::{Estate, state, with};
 use crate::people::watching::Watching;
@@ -31,6 +32,7 @@ impl Estate {
 #[tokio::test]
 async fn each_request_has_a_value_of_its_own() {
     let estate = Estate::new("reconcile").await;
+    estate.source("fleet", state("Ready", "Succeeded", "")).await;
     estate.runtime("eu-1", "fleet", state("Ready", "Succeeded", "")).await;
     let told = estate.reeve(&["reconcile", "runtime", "eu-1"]).await.with(0);
     assert_eq!(told.out, "runtime/eu-1 asked\n");
@@ -43,6 +45,7 @@ async fn each_request_has_a_value_of_its_own() {
 #[tokio::test]
 async fn waiting_ends_when_the_request_was_handled_and_nothing_is_under_way() {
     let estate = Estate::new("reconcile-wait").await;
+    estate.source("fleet", state("Ready", "Succeeded", "")).await;
     estate.runtime("eu-1", "fleet", state("Ready", "Succeeded", "")).await;
     let mut watching = Watching::start(&estate, &["reconcile", "runtime", "eu-1", "--wait"]);
     assert_eq!(watching.line().await, "runtime/eu-1 asked");
@@ -67,7 +70,7 @@ async fn what_is_not_ready_in_the_end_shows_in_the_status() {
     let handled = |status| with(status, json!({ "lastHandledReconcileAt": token.clone() }));
     assert_eq!(watching.line().await, "source/fleet waits to be looked at");
     estate.report::<GitSource>("fleet", handled(state("Ready", "Succeeded", ""))).await;
-    assert_eq!(watching.line().await, "source/fleet Ready (Succeeded)");
+    assert_eq!(watching.line().await, "source/fleet fetched");
     assert_eq!(watching.line().await, "runtime/eu-1 asked");
     assert_eq!(watching.line().await, "runtime/eu-1 waits to be looked at");
     estate.report::<Runtime>("eu-1", handled(state("Error", "Refused", "quota exceeded"))).await;
@@ -94,4 +97,109 @@ async fn what_is_suspended_is_not_waited_for() {
         "error: runtime/eu-1 is suspended: there is nothing to wait for\n  help: `reeve resume runtime eu-1`, ";
     assert!(told.err.starts_with(wanted), "{}", told.err);
     estate.reeve(&["reconcile", "runtime", "eu-1"]).await.with(0);
+}
+
+/// A status with one more condition.
+fn and(mut status: Value, kind: &str, holds: bool, reason: &str) -> Value {
+    let mut condition = status["conditions"][0].clone();
+    condition["type"] = json!(kind);
+    condition["status"] = json!(if holds { "True" } else { "False" });
+    condition["reason"] = json!(reason);
+    status["conditions"].as_array_mut().unwrap().push(condition);
+    status
+}
+
+#[tokio::test]
+async fn with_source_goes_on_once_the_source_was_fetched_however_its_other_runtimes_are_doing() {
+    let estate = Estate::new("reconcile-fetched").await;
+    estate.source("fleet", state("Ready", "Succeeded", "")).await;
+    estate.runtime("eu-1", "fleet", state("Ready", "Succeeded", "")).await;
+    let mut watching = Watching::start(&estate, &["reconcile", "runtime", "eu-1", "--with-source", "--wait"]);
+    let token = estate.asked::<GitSource>("fleet").await;
+    let handled = json!({ "lastHandledReconcileAt": token, "revision": "main@4f1c2aa90b3d" });
+    let other = and(state("Error", "RuntimeNotReady", "us-1: quota exceeded"), "Fetched", true, "Succeeded");
+    estate.report::<GitSource>("fleet", with(other, handled.clone())).await;
+    estate.asked::<Runtime>("eu-1").await;
+    let ready = with(state("Ready", "Succeeded", ""), json!({ "lastHandledReconcileAt": token }));
+    estate.report::<Runtime>("eu-1", ready).await;
+    let mut lines = Vec::new();
+    while lines.last().is_none_or(|line| line != "runtime/eu-1 Ready (Succeeded)") {
+        lines.push(watching.line().await);
+    }
+    assert!(lines.contains(&"source/fleet fetched main@4f1c2aa90b3d".to_owned()), "{lines:?}");
+    assert_eq!(watching.end().await, 0);
+}
+
+#[tokio::test]
+async fn with_source_ends_if_the_newest_commit_could_not_be_put_in_force() {
+    let estate = Estate::new("reconcile-unfetched").await;
+    estate.source("fleet", state("Ready", "Succeeded", "")).await;
+    estate.runtime("eu-1", "fleet", state("Ready", "Succeeded", "")).await;
+    for (kind, reason) in [("Fetched", "Unreachable"), ("Validated", "Invalid"), ("Verified", "Unsigned")] {
+        let mut watching = Watching::start(&estate, &["reconcile", "runtime", "eu-1", "--with-source", "--wait"]);
+        assert_eq!(watching.line().await, "source/fleet asked");
+        assert_eq!(watching.line().await, "source/fleet waits to be looked at");
+        let token = json!({ "lastHandledReconcileAt": estate.asked::<GitSource>("fleet").await });
+        let failed = and(state("Warning", reason, "look at it"), kind, false, reason);
+        estate.report::<GitSource>("fleet", with(failed, token)).await;
+        assert_eq!(watching.line().await, format!("source/fleet Warning ({reason}): look at it"));
+        assert_eq!(watching.end().await, 1, "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn a_component_that_failed_again_is_waited_for_no_longer() {
+    let estate = Estate::new("reconcile-failed").await;
+    estate.source("fleet", state("Ready", "Succeeded", "")).await;
+    estate.runtime("eu-1", "fleet", state("Ready", "Succeeded", "")).await;
+    estate.component("eu-1", "web", state("Error", "Refused", "of before")).await;
+    for state_after in ["Error", "Warning"] {
+        let mut watching = Watching::start(&estate, &["reconcile", "component", "eu-1-web", "--wait"]);
+        assert_eq!(watching.line().await, "component/eu-1-web asked");
+        assert_eq!(watching.line().await, "component/eu-1-web waits to be looked at");
+        let token = json!({ "lastHandledReconcileAt": estate.asked::<RuntimeComponent>("eu-1-web").await });
+        let failed = with(state(state_after, "Refused", "quota exceeded"), token);
+        estate.report::<RuntimeComponent>("eu-1-web", failed).await;
+        let line = watching.line().await;
+        assert_eq!(line, format!("component/eu-1-web {state_after} (Refused): quota exceeded"));
+        assert_eq!(watching.end().await, 1);
+    }
+}
+
+#[tokio::test]
+async fn what_is_below_something_suspended_or_gone_is_not_waited_for() {
+    let estate = Estate::new("reconcile-below").await;
+    estate.source("fleet", state("Ready", "Succeeded", "")).await;
+    estate.runtime("eu-1", "fleet", state("Ready", "Succeeded", "")).await;
+    estate.component("eu-1", "web", state("Ready", "Succeeded", "")).await;
+    let waits = async |noun: &str, name: &str, why: &str| {
+        let told = estate.reeve(&["reconcile", noun, name, "--wait"]).await.with(2);
+        assert!(
+            told.out.starts_with(&format!("{noun}/{name} asked, but {why}: nothing happens until ")),
+            "{}",
+            told.out
+        );
+        assert!(told.err.starts_with(&format!("error: {why}: there is nothing to wait for\n")), "{}", told.err);
+        estate.reeve(&["reconcile", noun, name]).await.with(0);
+    };
+    estate.reeve(&["suspend", "source", "fleet"]).await.with(0);
+    waits("runtime", "eu-1", "source/fleet is suspended").await;
+    waits("component", "eu-1-web", "source/fleet is suspended").await;
+    estate.reeve(&["suspend", "runtime", "eu-1"]).await.with(0);
+    waits("component", "eu-1-web", "runtime/eu-1 is suspended").await;
+    estate.reeve(&["resume", "runtime", "eu-1"]).await.with(0);
+    estate.api::<GitSource>().delete("fleet", &DeleteParams::default()).await.unwrap();
+    waits("runtime", "eu-1", "source/fleet is gone").await;
+}
+
+#[tokio::test]
+async fn waiting_ends_when_it_is_suspended_meanwhile() {
+    let estate = Estate::new("reconcile-meanwhile").await;
+    estate.source("fleet", state("Ready", "Succeeded", "")).await;
+    estate.runtime("eu-1", "fleet", state("Ready", "Succeeded", "")).await;
+    let mut watching = Watching::start(&estate, &["reconcile", "runtime", "eu-1", "--wait"]);
+    assert_eq!(watching.line().await, "runtime/eu-1 asked");
+    assert_eq!(watching.line().await, "runtime/eu-1 waits to be looked at");
+    estate.reeve(&["suspend", "runtime", "eu-1"]).await.with(0);
+    assert_eq!(watching.end().await, 2);
 }

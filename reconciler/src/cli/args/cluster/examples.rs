@@ -4,7 +4,7 @@ pub(super) const GET: &str = "\
 Examples:
   reeve get                                  sources, runtimes and components of the namespace
   reeve get runtimes -A --sort state         of all namespaces, the worst first
-  reeve get component eu-1-web -o wide       with its message in full
+  reeve get component eu-1.web -o wide       with its message in full
   reeve get components --watch               each row again when it changes
   reeve get runtimes -o json | jq '.items[].status.state'
 
@@ -32,13 +32,14 @@ Examples:
   reeve trace certificate.cert-manager.io/web
   reeve -C ~/fleet trace deploy/web          also its template and the commit that last changed it
 
-KIND is a kind, a plural, a short name, or KIND.GROUP. -C names a checkout of the fleet repository.
+KIND is a kind, a plural, a short name, or KIND.GROUP. -C names a checkout of the fleet repository; without it the
+current folder is one if it has the commit that is applied.
 Exit status: 0 it is Reeve's, 1 it is not, 2 could not look.";
 
 pub(super) const SUSPEND: &str = "\
 Examples:
   reeve suspend runtime eu-1                 nothing is applied, pruned or repaired there
-  reeve suspend component eu-1-web eu-2-web
+  reeve suspend component eu-1.web eu-2.web
   reeve suspend source fleet                 new commits are not looked at";
 
 pub(super) const RESUME: &str = "\
@@ -50,9 +51,11 @@ pub(super) const RECONCILE: &str = "\
 Examples:
   reeve reconcile source fleet               look for a new commit now
   reeve reconcile runtime eu-1 --with-source --wait
-  reeve reconcile component eu-1-web --wait --timeout 10m
+  reeve reconcile component eu-1.web --wait --timeout 10m
 
-Exit status: 0 asked, with --wait it is Ready, 1 it is not Ready, 2 it took too long or could not be asked.";
+--with-source goes on as soon as the newest commit is in force, however other runtimes are doing.
+Exit status: 0 asked, with --wait it is Ready, 1 it is not Ready, 2 it took too long, is suspended or could not be
+asked.";
 
 pub(super) const INSTALL: &str = "\
 Examples:
