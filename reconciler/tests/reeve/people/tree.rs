@@ -1,6 +1,6 @@
 //! `reeve tree`.
 
-use reeve_crds::RuntimeComponent;
+use reeve_crds::{Runtime, RuntimeComponent};
 use serde_json::json;
 
 use crate::cli::repository::ended;
@@ -85,6 +85,27 @@ async fn what_a_component_has_applied_is_not_called_planned_because_the_inventor
     estate.report::<RuntimeComponent>("eu-1-web", applied).await;
     let told = estate.reeve(&["tree"]).await.with(1).out;
     assert!(told.ends_with(&format!("{shown} planned\n")), "what was applied of an older spec says nothing: {told}");
+}
+
+#[tokio::test]
+async fn a_component_without_an_object_of_its_own_has_left_only_if_its_runtime_lists_it_no_more() {
+    let estate = Estate::new("tree-new").await;
+    estate.runtime("eu-1", "fleet", state("Processing", "Progressing", "")).await;
+    let entries = [["web", "", "Service", "web", "Applied"], ["new", "", "Service", "new", "Planned"]];
+    estate.inventory("eu-1", &entries).await;
+    let told = estate.reeve(&["tree"]).await.with(1).out;
+    assert!(told.contains("component/web: no RuntimeComponent yet\n"), "nothing is known of it: {told}");
+    let rendered = json!({ "revision": "main@4f1c2aa90b3d", "digest": "sha256:00" });
+    let listing = |components| {
+        with(state("Processing", "Progressing", ""), json!({ "desired": rendered.clone(), "components": components }))
+    };
+    estate.report::<Runtime>("eu-1", listing(json!([{ "name": "web", "state": "Processing" }]))).await;
+    let told = estate.reeve(&["tree"]).await.with(1).out;
+    assert!(told.contains("component/web: no RuntimeComponent yet\n"), "its runtime lists it: {told}");
+    assert!(told.contains("component/new: no RuntimeComponent yet\n"), "what is planned is wanted: {told}");
+    estate.report::<Runtime>("eu-1", listing(json!([]))).await;
+    let told = estate.reeve(&["tree"]).await.with(1).out;
+    assert!(told.contains("component/web: it left the repository\n"), "{told}");
 }
 
 #[tokio::test]

@@ -68,19 +68,18 @@ impl Forest {
         let components: Vec<_> =
             self.components.iter().filter(|component| is_of(component, namespace, name(runtime))).collect();
         node.children = components.iter().map(|component| self.component(component)).collect();
-        // Objects of components that are gone, and are being taken away.
+        // Objects of components that are gone, or that are too new to have a RuntimeComponent.
         let known: BTreeSet<&str> = components.iter().map(|component| &*component.spec.component).collect();
         let entries: Vec<_> = self.entries(namespace, name(runtime)).collect();
-        let gone: BTreeSet<&str> = entries.iter().map(|entry| &*entry.component).collect();
-        node.children.extend(gone.difference(&known).map(|component| {
+        let all: BTreeSet<&str> = entries.iter().map(|entry| &*entry.component).collect();
+        node.children.extend(all.difference(&known).map(|component| {
+            let own: Vec<_> = entries.iter().copied().filter(|entry| entry.component == *component).collect();
+            let trouble =
+                if has_left(runtime, component, &own) { "it left the repository" } else { "no RuntimeComponent yet" };
             Node {
                 name: format!("component/{component}"),
-                trouble: Some("it left the repository".to_owned()),
-                children: entries
-                    .iter()
-                    .filter(|entry| entry.component == *component)
-                    .map(|entry| object(entry, &[], false))
-                    .collect(),
+                trouble: Some(trouble.to_owned()),
+                children: own.into_iter().map(|entry| object(entry, &[], false)).collect(),
                 ..Node::default()
             }
         }));
@@ -136,6 +135,18 @@ fn comes_from(runtime: &Runtime, source: &GitSource) -> bool {
 
 fn is_of(component: &RuntimeComponent, namespace: Option<&String>, runtime: &str) -> bool {
     component.metadata.namespace.as_ref() == namespace && component.spec.runtime == runtime
+}
+
+/// Whether a component without a `RuntimeComponent` is no longer wanted. What is planned is wanted: its `RuntimeComponent`
+/// and the status of its runtime are written a moment later.
+fn has_left(runtime: &Runtime, component: &str, entries: &[&InventoryEntry]) -> bool {
+    let has = |state| entries.iter().any(|entry| entry.state == Open::Known(state));
+    let status = runtime.status.as_ref().filter(|status| status.desired.is_some());
+    let is_listed = status.is_none_or(|status| {
+        let mut listed = status.components.iter();
+        listed.any(|summary| summary.name == component && summary.state != State::Deleting)
+    });
+    has(EntryState::Deleting) || !is_listed && !has(EntryState::Planned)
 }
 
 fn governed<K: Governed>(object: &K, name: String) -> Node {
