@@ -19,11 +19,12 @@ mod checkout;
 mod writers;
 
 use answer::{Answer, Owned};
+use checkout::Checkout;
 
 /// Owners that are followed: a Pod has two, few things have more.
 const OWNERS: usize = 8;
 
-pub(super) async fn run(args: &TraceArgs, in_checkout: bool, terminal: &mut Terminal) -> Result<Status, Failure> {
+pub(super) async fn run(args: &TraceArgs, is_named: bool, terminal: &mut Terminal) -> Result<Status, Failure> {
     let Some((kind, name)) = args.object.split_once('/').filter(|(kind, name)| !kind.is_empty() && !name.is_empty())
     else {
         let help = "write it like deployment/web".to_owned();
@@ -33,10 +34,8 @@ pub(super) async fn run(args: &TraceArgs, in_checkout: bool, terminal: &mut Term
     let kinds = Kinds::discover(&connection).await?;
     let kind = kinds.find(kind)?;
     let mut answer = follow(&connection, &kinds, kind, name).await?;
-    if let Some(owned) = &answer.owned
-        && in_checkout
-    {
-        answer.template = Some(checkout::find(owned, answer.traced())?);
+    if let Some(owned) = &answer.owned {
+        answer.checkout = checkout::look(owned, answer.traced(), is_named)?;
     }
     match args.output {
         TextOrJson::Text => answer.write(Connection::now(), terminal)?,
@@ -75,7 +74,7 @@ async fn follow(connection: &Connection, kinds: &Kinds, kind: &Kind, name: &str)
         Some(marks) => Some(owned(connection, &marks).await?),
         None => None,
     };
-    Ok(Answer { chain, owned, template: None })
+    Ok(Answer { chain, owned, checkout: Checkout::default() })
 }
 
 async fn read(

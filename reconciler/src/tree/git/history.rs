@@ -25,11 +25,18 @@ pub struct CommitSummary {
 impl GitRepository {
     /// The last commit, up to this revision, that made a file or folder what it is; `None` if there is none.
     pub fn last_change(&self, revision: &str, path: &str) -> Result<Option<CommitSummary>, GitError> {
-        find(&self.repository, revision, Path::new(path)).map_err(|error| GitError::Revision {
-            revision: revision.to_owned(),
-            repository: self.shown.clone(),
-            cause: error.into(),
-        })
+        find(&self.repository, revision, Path::new(path)).map_err(|error| self.unfound(revision, error))
+    }
+
+    /// What is known of a commit.
+    pub fn commit(&self, revision: &str) -> Result<CommitSummary, GitError> {
+        let found = self.repository.revparse_single(revision).and_then(|object| object.peel_to_commit());
+        found.map(|commit| summary(&commit)).map_err(|error| self.unfound(revision, error))
+    }
+
+    fn unfound(&self, revision: &str, error: git2::Error) -> GitError {
+        let (revision, repository) = (revision.to_owned(), self.shown.clone());
+        GitError::Revision { revision, repository, cause: error.into() }
     }
 }
 

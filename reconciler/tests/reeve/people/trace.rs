@@ -158,3 +158,49 @@ async fn a_checkout_adds_the_template_and_who_changed_it() {
     folder.git(&["rm", "--quiet", "-r", "charts"]);
     assert_eq!(trace().await, out);
 }
+
+#[tokio::test]
+async fn the_folder_that_one_is_in_counts_if_it_has_the_commit_that_is_applied() {
+    let folder = Repository::fleet();
+    let applied = folder.commit();
+    // The source is further on, and knows nothing of the commit that is applied.
+    let estate = estate("trace-here", COMMIT).await;
+    let report = json!({ "applied": { "revision": "main@1", "commit": applied, "digest": "sha256:1" } });
+    let name = format!("{}-web", estate.namespace);
+    estate.report::<reeve_crds::RuntimeComponent>(&name, report).await;
+    let trace = async |folder: &std::path::Path, args: &[&str]| {
+        let mut command = estate.command(&[&["trace", "deploy/web"], args].concat());
+        ended(command.current_dir(folder).output().await.unwrap()).with(0)
+    };
+    let elsewhere = Repository::fleet();
+    elsewhere.write("other.yaml", "");
+    elsewhere.commit();
+    let out = trace(elsewhere.path(), &[]).await.out;
+    assert!(out.contains(&format!("  commit      {applied}\n")), "{out}");
+    assert!(!out.contains("  template "), "another fleet has other objects: {out}");
+    let out = trace(folder.path(), &[]).await.out;
+    assert!(out.contains(&format!("  commit      {applied} by a <a@example.com>, ")), "{out}");
+    assert!(out.contains("  template "), "{out}");
+    let out = trace(&folder.path().join("charts"), &[]).await.out;
+    assert!(out.contains(&format!("  commit      {applied} by a <a@example.com>, ")), "{out}");
+    let told = trace(folder.path(), &["-o", "json"]).await.json();
+    assert_eq!(told["author"], "a <a@example.com>");
+}
+
+#[tokio::test]
+async fn whoever_wrote_but_a_status_is_not_among_the_writers() {
+    let estate = estate("trace-status", COMMIT).await;
+    let status = PatchParams { field_manager: Some("status-keeper".to_owned()), ..PatchParams::default() };
+    let patch = Patch::Merge(json!({ "status": { "observedGeneration": 1 } }));
+    estate.api::<Deployment>().patch_status("web", &status, &patch).await.unwrap();
+    let editor = PatchParams { field_manager: Some("editor".to_owned()), ..PatchParams::default() };
+    let labels = json!({ "a": "", "b": "", "c": "", "d": "", "e": "" });
+    let patch = Patch::Merge(json!({ "metadata": { "annotations": labels } }));
+    estate.api::<Deployment>().patch("web", &editor, &patch).await.unwrap();
+    let out = estate.reeve(&["trace", "deploy/web"]).await.with(0).out;
+    assert!(!out.contains("status-keeper"), "{out}");
+    assert!(
+        out.contains(": metadata.annotations.a, metadata.annotations.b, metadata.annotations.c and 2 more\n"),
+        "{out}"
+    );
+}

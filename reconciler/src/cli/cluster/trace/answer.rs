@@ -8,12 +8,13 @@ use kube::api::DynamicObject;
 use reeve_crds::git_source::status::Commit;
 use reeve_crds::{GitSource, Runtime, RuntimeComponent};
 use reeve_process::secret::scrub;
+use reeve_reconciler::tree::CommitSummary;
 use serde_json::{Value, json};
 
 use super::super::age::age;
 use super::super::governed::{Governed as _, standing};
 use super::super::kinds::Kind;
-use super::checkout::Template;
+use super::checkout::Checkout;
 use super::writers::{Writer, claims, others};
 use crate::cli::Terminal;
 use crate::cli::failure::Failure;
@@ -26,7 +27,8 @@ pub(super) struct Answer {
     pub(super) chain: Vec<(Kind, DynamicObject)>,
     /// What Reeve says of the last of them, if it is Reeve's.
     pub(super) owned: Option<Owned>,
-    pub(super) template: Option<Template>,
+    /// What the files at hand say.
+    pub(super) checkout: Checkout,
 }
 
 /// What Reeve's kinds say.
@@ -83,29 +85,50 @@ impl Owned {
             lines.push(("source", format!("{}, {}", source.name_any(), scrub(&source.spec.url))));
         }
         lines.extend(self.revision().map(|revision| ("revision", revision.to_owned())));
-        if let Some(commit) = self.commit() {
-            let when = commit.committed_at.as_ref().map(|time| time.0.to_string());
-            lines.push(("commit", told(&commit.id, commit.author.as_deref(), when, commit.subject.as_deref())));
-        } else if let Some(commit) = self.applied_commit() {
-            lines.push(("commit", commit.to_owned()));
-        }
         lines
     }
 }
 
-/// A commit on one line.
-fn told(id: &str, author: Option<&str>, when: Option<String>, subject: Option<&str>) -> String {
-    let mut text = id.to_owned();
-    if let Some(author) = author {
-        text.extend([" by ", author]);
+/// What is known of a commit.
+#[derive(Default)]
+struct Told<'a> {
+    id: &'a str,
+    author: Option<&'a str>,
+    when: Option<Timestamp>,
+    subject: Option<&'a str>,
+}
+
+impl<'a> From<&'a Commit> for Told<'a> {
+    fn from(commit: &'a Commit) -> Self {
+        Self {
+            id: &commit.id,
+            author: commit.author.as_deref(),
+            when: commit.committed_at.as_ref().map(|time| time.0),
+            subject: commit.subject.as_deref(),
+        }
     }
-    if let Some(when) = when {
-        text.extend([", ", &when]);
+}
+
+impl<'a> From<&'a CommitSummary> for Told<'a> {
+    fn from(commit: &'a CommitSummary) -> Self {
+        Self {
+            id: &commit.id,
+            author: Some(&commit.author),
+            when: Timestamp::from_second(commit.seconds).ok(),
+            subject: Some(&commit.subject),
+        }
     }
-    if let Some(subject) = subject {
-        text.extend([": ", subject]);
+}
+
+impl Told<'_> {
+    /// On one line.
+    fn told(&self) -> String {
+        let mut text = self.id.to_owned();
+        text.extend(self.author.map(|author| format!(" by {author}")));
+        text.extend(self.when.map(|when| format!(", {when}")));
+        text.extend(self.subject.map(|subject| format!(": {subject}")));
+        text
     }
-    text
 }
 
 impl Answer {
@@ -114,20 +137,25 @@ impl Answer {
         self.chain.last()
     }
 
+    /// The commit that is applied, as the source knows it if it is still at it, else as the checkout does.
+    fn commit(&self) -> Option<Told<'_>> {
+        let owned = self.owned.as_ref()?;
+        let known = owned.commit().map(Told::from).or_else(|| self.checkout.commit.as_ref().map(Told::from));
+        known.or_else(|| owned.applied_commit().map(|id| Told { id, ..Told::default() }))
+    }
+
     fn lines(&self) -> Vec<(&'static str, String)> {
         let owners = self.chain.iter().skip(1).map(|(kind, object)| ("owned by", shown(kind, object)));
         let mut lines: Vec<_> = owners.collect();
         lines.extend(self.owned.iter().flat_map(Owned::lines));
-        if let Some(template) = &self.template {
+        lines.extend(self.commit().map(|commit| ("commit", commit.told())));
+        if let Some(template) = &self.checkout.template {
             let place = template.revision.as_ref().map_or("the files here", |_| "the commit that is applied");
             lines.push(match &template.file {
                 Some(file) => ("template", file.clone()),
                 None => ("template", format!("nothing in {place} makes this object")),
             });
-            if let Some(change) = &template.change {
-                let when = Timestamp::from_second(change.seconds).ok().map(|when| when.to_string());
-                lines.push(("changed by", told(&change.id, Some(&change.author), when, Some(&change.subject))));
-            }
+            lines.extend(template.change.as_ref().map(|change| ("changed by", Told::from(change).told())));
         }
         lines
     }
@@ -165,6 +193,8 @@ impl Answer {
             })
             .collect();
         let owned = self.owned.as_ref();
+        let commit = self.commit();
+        let template = self.checkout.template.as_ref();
         let spec = owned.and_then(|owned| owned.object.as_ref()).map(|object| &object.spec);
         json!({
             "objects": self.chain.iter().map(|(kind, object)| shown(kind, object)).collect::<Vec<_>>(),
@@ -176,11 +206,11 @@ impl Answer {
             "channel": spec.and_then(|spec| spec.channel.as_ref()),
             "origin": spec.and_then(|spec| spec.origin.as_ref()),
             "revision": owned.and_then(Owned::revision),
-            "commit": owned.and_then(Owned::applied_commit),
-            "author": owned.and_then(Owned::commit).and_then(|commit| commit.author.as_ref()),
-            "subject": owned.and_then(Owned::commit).and_then(|commit| commit.subject.as_ref()),
-            "template": self.template.as_ref().and_then(|template| template.file.as_ref()),
-            "templateCommit": self.template.as_ref().and_then(|t| t.change.as_ref()).map(|change| &change.id),
+            "commit": commit.as_ref().map(|commit| commit.id),
+            "author": commit.as_ref().and_then(|commit| commit.author),
+            "subject": commit.as_ref().and_then(|commit| commit.subject),
+            "template": template.and_then(|template| template.file.as_ref()),
+            "templateCommit": template.and_then(|template| template.change.as_ref()).map(|change| &change.id),
             "claims": claims(traced),
             "otherWriters": writers,
         })

@@ -1,4 +1,5 @@
-//! What a checkout of the fleet repository knows of an object: its template, and who changed that last.
+//! What a checkout of the fleet repository knows of an object: the commit that is applied, its template, and who changed
+//! that last.
 
 use std::path::Path;
 
@@ -24,12 +25,36 @@ pub(super) struct Template {
     pub(super) change: Option<CommitSummary>,
 }
 
-/// Looks at the commit that is applied if the checkout has it, else at the files as they are.
-pub(super) fn find(owned: &Owned, traced: Option<&(Kind, DynamicObject)>) -> Result<Template, Failure> {
+/// What the current folder knows.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Checkout {
+    /// The commit that is applied, if it is there.
+    pub(super) commit: Option<CommitSummary>,
+    pub(super) template: Option<Template>,
+}
+
+/// Looks into the current folder. If nobody said that it is a checkout, it is one only if it has the commit that is
+/// applied: another fleet would tell of other objects.
+pub(super) fn look(owned: &Owned, traced: Option<&(Kind, DynamicObject)>, is_named: bool) -> Result<Checkout, Failure> {
     let here = Path::new(".");
     let applied = owned.applied_commit();
-    let has = |commit: &&str| GitRepository::discover(here).and_then(|git| git.tree(commit, "")).is_ok();
-    let revision = applied.filter(has).map(str::to_owned);
+    let commit = applied.and_then(|applied| GitRepository::discover(here).and_then(|git| git.commit(applied)).ok());
+    let template = match &commit {
+        _ if is_named => Some(find(owned, traced, commit.as_ref())?),
+        Some(_) if here.join("fleet.yaml").is_file() => find(owned, traced, commit.as_ref()).ok(),
+        Some(_) | None => None,
+    };
+    Ok(Checkout { commit, template })
+}
+
+/// Looks at the commit that is applied if the checkout has it, else at the files as they are.
+fn find(
+    owned: &Owned,
+    traced: Option<&(Kind, DynamicObject)>,
+    applied: Option<&CommitSummary>,
+) -> Result<Template, Failure> {
+    let here = Path::new(".");
+    let revision = applied.map(|commit| commit.id.clone());
     let source = Source::open(here, &RevisionArgs { rev: revision.clone(), ..RevisionArgs::default() })?;
     let (fleet, _findings) = source.load(&Loader::new())?;
     let rendered = bundles::one(&fleet, &bundles::cache(), &owned.runtime);

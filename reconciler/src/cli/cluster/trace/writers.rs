@@ -9,7 +9,7 @@ use serde_json::Value;
 /// The field manager under which Reeve applies.
 const OURS: &str = "reeve";
 /// Fields of one manager that are named.
-const FIELDS: usize = 5;
+const FIELDS: usize = 3;
 
 /// A field manager and some of its fields.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,12 +23,12 @@ pub(super) struct Writer {
     pub(super) more: usize,
 }
 
-/// Everyone but Reeve who wrote a field, the last one first.
+/// Everyone but Reeve who wrote a field that is wanted, the last one first. A status is there for others to write.
 pub(super) fn others(object: &DynamicObject) -> Vec<Writer> {
     let mut writers: Vec<Writer> = object
         .managed_fields()
         .iter()
-        .filter(|entry| entry.manager.as_deref() != Some(OURS))
+        .filter(|entry| entry.manager.as_deref() != Some(OURS) && entry.subresource.as_deref() != Some("status"))
         .map(|entry| {
             let mut fields = Vec::new();
             if let Some(set) = &entry.fields_v1 {
@@ -74,7 +74,7 @@ fn leaves(set: &Value, path: &str, found: &mut Vec<String>) {
         let step = match key.split_once(':') {
             Some(("f", name)) if path.is_empty() => name.to_owned(),
             Some(("f", name)) => format!("{path}.{name}"),
-            Some((_, item)) => format!("{path}[{item}]"),
+            Some((_, item)) => format!("{path}[{}]", item_name(item)),
             None => format!("{path}.{key}"),
         };
         leaves(value, &step, found);
@@ -82,6 +82,16 @@ fn leaves(set: &Value, path: &str, found: &mut Vec<String>) {
     if is_leaf && !path.is_empty() {
         found.push(path.to_owned());
     }
+}
+
+/// The keys of an item as people read them, such as `name=web`; a value as it is.
+fn item_name(item: &str) -> String {
+    let Ok(Value::Object(keys)) = serde_json::from_str(item) else { return item.to_owned() };
+    let pair = |(key, value): (&String, &Value)| match value {
+        Value::String(text) => format!("{key}={text}"),
+        other => format!("{key}={other}"),
+    };
+    keys.iter().map(pair).collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]
@@ -97,6 +107,6 @@ mod tests {
         let mut found = Vec::new();
         leaves(&set, "", &mut found);
         found.sort();
-        assert_eq!(found, ["metadata.labels.a", "spec.containers[{\"name\":\"web\"}].image", "spec.replicas"]);
+        assert_eq!(found, ["metadata.labels.a", "spec.containers[name=web].image", "spec.replicas"]);
     }
 }
