@@ -236,7 +236,7 @@ impl Applier {
             (false, Recreate::OnImmutable) => return Ok(()),
             (true, _) => "objects of this kind are never deleted for it: change it back, or replace it by hand",
             (false, Recreate::Never) => {
-                "change it back, or set spec.recreate: OnImmutable on the runtime to delete it and make it anew"
+                "change it back, or set policy.recreate: OnImmutable in the runtime's file (spec.recreate of a Runtime that has none) to delete it and make it anew"
             }
         };
         Err(ApplyError::Immutable { object: object.key.clone(), message: refusal.message, advice })

@@ -50,7 +50,7 @@ pub enum ApplyError {
     },
     /// Another applier has fields that we want.
     #[error(
-        "{object}: {conflict}; set spec.adoption: Always on the runtime to take them over, or remove them from one of the two"
+        "{object}: {conflict}; set policy.adoption: Always in the runtime's file (spec.adoption of a Runtime that has none) to take them over, or remove them from one of the two"
     )]
     Conflict {
         /// The object.
@@ -60,7 +60,7 @@ pub enum ApplyError {
     },
     /// It is there and the policy forbids to take it over.
     #[error(
-        "{object} exists already and was not made by Reeve; set spec.adoption: Unowned on the runtime to take it over, or delete it"
+        "{object} exists already and was not made by Reeve; set policy.adoption: Unowned in the runtime's file (spec.adoption of a Runtime that has none) to take it over, or delete it"
     )]
     Exists {
         /// The object.

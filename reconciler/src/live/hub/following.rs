@@ -214,7 +214,7 @@ impl Following {
             kind: self.kind.resource.kind.clone(),
             account: self.scope.account.clone(),
             reason: refusal.reason.as_str(),
-            message: refusal.message.clone(),
+            message: patience::told(refusal, self.kind.namespaced && self.scope.namespace.is_none()),
         }));
     }
 

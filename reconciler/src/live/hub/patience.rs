@@ -1,4 +1,4 @@
-//! What is done about a watch that broke off: how long it rests, and whether that is told. Pure.
+//! What is done about a watch that broke off: how long it rests, whether that is told, and with which advice. Pure.
 
 use std::time::Duration;
 
@@ -34,6 +34,17 @@ pub(crate) fn refusal(error: &watcher::Error) -> Option<Refusal> {
         | watcher::Error::WatchStartFailed(cause)
         | watcher::Error::WatchFailed(cause) => Some(Refusal::of(cause)),
         watcher::Error::WatchError(_) | watcher::Error::NoResourceVersion => None,
+    }
+}
+
+/// What is told of a refusal. An account that may look into some namespaces alone is not known to, unless its runtime
+/// says so.
+pub(super) fn told(refusal: &Refusal, looks_everywhere: bool) -> String {
+    match refusal.reason {
+        Reason::Forbidden if looks_everywhere => {
+            format!("{}; if the account is a tenant's, name its namespaces in target.namespaces", refusal.message)
+        }
+        _ => refusal.message.clone(),
     }
 }
 
@@ -77,6 +88,15 @@ mod tests {
         let status = serde_json::json!({ "code": code, "message": message, "details": details });
         let status: Status = serde_json::from_value(status).unwrap();
         Refusal::of(&kube::Error::Api(Box::new(status)))
+    }
+
+    #[test]
+    fn an_account_that_may_not_look_everywhere_is_told_how_to_look_elsewhere() {
+        let forbidden = refusal(403, "gadgets is forbidden", 0);
+        assert!(told(&forbidden, true).ends_with("name its namespaces in target.namespaces"));
+        assert_eq!(told(&forbidden, false), forbidden.message);
+        let starting = refusal(503, "starting", 1);
+        assert_eq!(told(&starting, true), starting.message);
     }
 
     #[test]

@@ -36,6 +36,7 @@ async fn what_exists_already_is_refused_if_the_policy_says_so() {
     let _reeve = scene.reeve();
     let refused = scene.component_is("web", State::Warning, "Conflict").await.status.unwrap().failure.unwrap();
     assert!(refused.message.contains("exists already"), "{}", refused.message);
+    assert!(refused.message.contains("set policy.adoption: Unowned in the runtime's file"), "{}", refused.message);
     assert_eq!(scene.says("settings").await, None);
 }
 
@@ -78,7 +79,7 @@ async fn what_cannot_change_is_made_anew_only_if_the_policy_says_so() {
     scene.push();
     let refused = scene.component_is("web", State::Warning, "Immutable").await.status.unwrap().failure.unwrap();
     assert_eq!(refused.object.unwrap().name, "settings");
-    assert!(refused.message.contains("OnImmutable"), "{}", refused.message);
+    assert!(refused.message.contains("policy.recreate: OnImmutable in the runtime's file"), "{}", refused.message);
     scene.runtime(&scene.runtime, "policy: { recreate: OnImmutable }\n");
     scene.push();
     scene.comes_to_say("settings", "two").await;

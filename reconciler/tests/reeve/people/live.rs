@@ -137,7 +137,7 @@ async fn what_would_be_refused_is_told_with_its_reason_and_the_rest_goes_on() {
     assert_eq!(told, wanted);
     let text = diff(&scene, &[]).await.with(1).out;
     let theirs = format!(
-        "  x ConfigMap {}/theirs (component web)\n      Conflict: data.say is applied by somebody; set spec.adoption",
+        "  x ConfigMap {}/theirs (component web)\n      Conflict: data.say is applied by somebody; set policy.adoption: Always",
         scene.target
     );
     assert!(text.contains(&theirs), "{text}");
