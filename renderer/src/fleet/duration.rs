@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use super::decode::{Decoder, Field};
 use crate::diagnostic::Diagnostic;
+use crate::value::Value;
+use crate::yaml::Content;
 
 const LONGEST_TEXT: usize = 24;
 
@@ -55,7 +57,15 @@ fn digits(text: &str) -> Option<u128> {
 impl Decoder {
     /// A duration between two others, as it is written.
     pub(super) fn duration(&mut self, field: &Field<'_>, least: &str, most: &str) -> Option<Arc<str>> {
-        let text = self.text(field)?;
+        let Some(text) = self.text(field) else {
+            // A number is probably meant to be seconds; as text it would be no duration either.
+            if let (Content::Scalar(Value::Int(number)), Some(finding)) =
+                (&field.node.content, self.findings.last_mut())
+            {
+                finding.help = Some(format!("write it with its unit, like {number}s"));
+            }
+            return None;
+        };
         let Some(found) = nanoseconds(&text.value) else {
             let finding = Diagnostic::error("bad-duration", format!("`{}` is not a duration", text.value));
             self.report(text.mark, &field.path, finding.help("write it like 30s, 5m or 1h30m"));

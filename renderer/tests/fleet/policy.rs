@@ -120,7 +120,7 @@ const CASES: &[(&str, &str)] = &[
     (" {prune: maybe}", "5:17 wrong-type at policy.prune: `policy.prune` must be true or false, not text"),
     (
         " {interval: 30}",
-        "5:20 wrong-type at policy.interval: `policy.interval` must be text, not a whole number (write \"30\")",
+        "5:20 wrong-type at policy.interval: `policy.interval` must be text, not a whole number (write it with its unit, like 30s)",
     ),
     (
         " {interval: 5 minutes}",
