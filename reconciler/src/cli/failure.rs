@@ -22,6 +22,12 @@ pub(super) enum Failure {
     },
     #[error("{place} is not a fleet repository: there is no fleet.yaml")]
     NoFleet { place: String, help: String },
+    #[error("`{name}` is neither a folder nor a revision of a Git repository here")]
+    Neither {
+        name: String,
+        #[source]
+        cause: GitError,
+    },
     #[error("{message}")]
     Unknown { message: String, help: Option<String> },
     #[error("cannot write {path}")]
@@ -61,6 +67,7 @@ impl Failure {
             Self::NoFleet { help, .. } => Some(help.as_str()),
             Self::Unknown { help, .. } => help.as_deref(),
             Self::Cluster(error) => error.help(),
+            Self::Neither { .. } => Some("name two folders, or stand in the repository whose revisions you compare"),
             Self::Exists { .. } => Some("nothing was written; choose another name, or remove it first"),
             Self::Folder { .. } | Self::Create { .. } | Self::Write(_) | Self::Git(_) | Self::Tree(_) => None,
         };

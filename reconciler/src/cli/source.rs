@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use reeve_reconciler::tree::{FolderTree, GitRepository, fetch_tree, local_path};
+use reeve_reconciler::tree::{FolderTree, GitError, GitRepository, fetch_tree, local_path};
 use reeve_renderer::diagnostic::Diagnostic;
 use reeve_renderer::fleet::{Fleet, Loader};
 use reeve_renderer::suggest::did_you_mean;
@@ -50,7 +50,15 @@ impl Source {
 
     /// A folder if there is such a folder or it is written like one, else a revision of the repository around `here`.
     pub(super) fn named(name: &str, here: &Path) -> Result<Self, Failure> {
-        if is_folder(name) { Self::folder(Path::new(name)) } else { Self::revision(here, name) }
+        if is_folder(name) {
+            return Self::folder(Path::new(name));
+        }
+        Self::revision(here, name).map_err(|failure| match failure {
+            Failure::Git(cause @ (GitError::Open { .. } | GitError::Revision { .. })) => {
+                Failure::Neither { name: name.to_owned(), cause }
+            }
+            other => other,
+        })
     }
 
     /// A folder, or a revision of the same repository that the other arguments name.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+mod readme;
 mod reasons;
 mod tutorial;
 

@@ -127,11 +127,17 @@ fn a_revision_with_errors_is_not_called_equal() {
 #[test]
 fn a_revision_that_is_not_there_is_an_error_of_running() {
     let repository = Repository::fleet();
+    let neither = |name: &str, why: &str| {
+        format!("error: `{name}` is neither a folder nor a revision of a Git repository here\n  because: {why}")
+    };
     let ended = repository.reeve(&["diff", "HEAD", "."]).with(2);
-    assert!(ended.err.starts_with("error: cannot open the Git repository ."), "{}", ended.err);
+    assert!(ended.err.starts_with(&neither("HEAD", "cannot open the Git repository .\n")), "{}", ended.err);
     repository.commit();
-    let ended = repository.reeve(&["diff", "HAED", "."]).with(2);
-    assert!(ended.err.starts_with("error: there is no revision `HAED` in .\n"), "{}", ended.err);
+    for name in ["HAED", "no-such-folder"] {
+        let ended = repository.reeve(&["diff", name, "."]).with(2);
+        let why = format!("there is no revision `{name}` in .\n");
+        assert!(ended.err.starts_with(&neither(name, &why)), "{}", ended.err);
+    }
 }
 
 #[test]
