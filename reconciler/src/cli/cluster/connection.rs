@@ -172,7 +172,12 @@ pub(in crate::cli) async fn configure(args: &ConnectionArgs) -> Result<Config, C
     };
     found.or_else(|error| match ClusterError::from_kubeconfig(&error, args.kubeconfig.clone()) {
         Some(error) => Err(error),
-        None => Config::incluster().map_err(|_not_a_pod| ClusterError::NoKubeconfig),
+        None => Config::incluster().map_err(|_not_a_pod| ClusterError::NoKubeconfig {
+            file: match error {
+                KubeconfigError::ReadConfig(_, path) => Some(path),
+                _ => None,
+            },
+        }),
     })
 }
 

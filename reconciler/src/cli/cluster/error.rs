@@ -14,14 +14,14 @@ use reeve_process::secret::scrub;
 pub(in crate::cli) enum ClusterError {
     #[error("cannot start")]
     Start(#[source] io::Error),
-    #[error("cannot use the kubeconfig{}", file.as_ref().map_or_else(String::new, |file| format!(" {}", file.display())))]
+    #[error("cannot use the kubeconfig{}", named(file.as_ref()))]
     Kubeconfig {
         file: Option<PathBuf>,
         #[source]
         cause: Said,
     },
-    #[error("there is no kubeconfig, and this is no pod")]
-    NoKubeconfig,
+    #[error("there is no kubeconfig{}, and this is no pod", named(file.as_ref()))]
+    NoKubeconfig { file: Option<PathBuf> },
     #[error("cannot reach the API server at {server}")]
     Unreachable {
         server: String,
@@ -51,6 +51,10 @@ pub(in crate::cli) enum ClusterError {
     },
 }
 
+fn named(file: Option<&PathBuf>) -> String {
+    file.map_or_else(String::new, |file| format!(" {}", file.display()))
+}
+
 /// What someone else said of an error, once and without credentials.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -61,7 +65,7 @@ impl ClusterError {
     pub(in crate::cli) fn help(&self) -> Option<&str> {
         Some(match self {
             Self::Kubeconfig { .. } => "name another with --kubeconfig or KUBECONFIG, or another --context of it",
-            Self::NoKubeconfig => "name one with --kubeconfig or KUBECONFIG, or put it into ~/.kube/config",
+            Self::NoKubeconfig { .. } => "name one with --kubeconfig or KUBECONFIG, or put it into ~/.kube/config",
             Self::Unreachable { .. } => "see whether the server runs, and whether --context names the cluster you mean",
             Self::Slow { .. } => "try again, or give it longer with --request-timeout",
             Self::NotInstalled { .. } => "run `reeve install --apply`, or name the cluster you mean with --context",

@@ -9,13 +9,18 @@ use crate::cli::repository::{Ended, Repository, ended};
 use crate::people::estate::Estate;
 
 /// `reeve` in an environment that knows of no cluster.
-fn reeve(folder: &Repository, args: &[&str]) -> Ended {
+fn command(folder: &Repository, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_reeve"));
     command.args(args).current_dir(folder.path()).stdin(Stdio::null());
     for variable in ["KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"] {
         command.env_remove(variable);
     }
-    ended(command.env("HOME", folder.path()).output().unwrap())
+    command.env("HOME", folder.path());
+    command
+}
+
+fn reeve(folder: &Repository, args: &[&str]) -> Ended {
+    ended(command(folder, args).output().unwrap())
 }
 
 fn kubeconfig(server: &str) -> String {
@@ -30,9 +35,17 @@ fn kubeconfig(server: &str) -> String {
 fn without_a_kubeconfig_it_says_where_one_is_looked_for() {
     let folder = Repository::empty();
     let told = reeve(&folder, &["get"]).with(2);
-    let wanted = "error: there is no kubeconfig, and this is no pod\n  \
-                  help: name one with --kubeconfig or KUBECONFIG, or put it into ~/.kube/config\n";
-    assert_eq!(told.err, wanted);
+    let wanted = |file: &std::path::Path| {
+        format!(
+            "error: there is no kubeconfig {}, and this is no pod\n  \
+             help: name one with --kubeconfig or KUBECONFIG, or put it into ~/.kube/config\n",
+            file.display()
+        )
+    };
+    assert_eq!(told.err, wanted(&folder.file(".kube/config")));
+    let mut command = command(&folder, &["get"]);
+    let told = ended(command.env("KUBECONFIG", "/no/such/file").output().unwrap()).with(2);
+    assert_eq!(told.err, wanted("/no/such/file".as_ref()), "what the environment names is named");
     let told = reeve(&folder, &["get", "--kubeconfig", "nowhere"]).with(2);
     assert!(told.err.starts_with("error: cannot use the kubeconfig nowhere\n"), "{}", told.err);
     assert!(told.err.contains("No such file"), "{}", told.err);
