@@ -12,6 +12,7 @@ mod args;
 mod bundles;
 mod cluster;
 mod diff;
+mod document;
 mod explain;
 mod failure;
 mod following;

@@ -103,7 +103,7 @@ pub(in crate::cli) enum GetFormat {
     Table,
     /// More columns, and messages in full
     Wide,
-    /// One List; with --watch a line for each object
+    /// One List; with --watch a line for each object and no List
     Json,
     /// Documents
     Yaml,
@@ -141,7 +141,7 @@ pub(in crate::cli) struct TreeArgs {
     pub(in crate::cli) all_namespaces: bool,
     /// What to print
     #[arg(short, long, value_name = "FORMAT", default_value = "text")]
-    pub(in crate::cli) output: TextOrJson,
+    pub(in crate::cli) output: Format,
     #[command(flatten)]
     pub(in crate::cli) connection: ConnectionArgs,
 }
@@ -155,11 +155,13 @@ pub(in crate::cli) enum TreeRoot {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum TextOrJson {
+pub(in crate::cli) enum Format {
     /// For people
     Text,
-    /// One document
+    /// One document; with --watch a line for each object
     Json,
+    /// One document; with --watch one for each object
+    Yaml,
 }
 
 #[derive(Debug, Group)]
@@ -177,7 +179,7 @@ pub(in crate::cli) struct EventsArgs {
     pub(in crate::cli) watch: bool,
     /// What to print
     #[arg(short, long, value_name = "FORMAT", default_value = "text")]
-    pub(in crate::cli) output: TextOrJson,
+    pub(in crate::cli) output: Format,
     #[command(flatten)]
     pub(in crate::cli) connection: ConnectionArgs,
 }
@@ -189,7 +191,7 @@ pub(in crate::cli) struct TraceArgs {
     pub(in crate::cli) object: String,
     /// What to print
     #[arg(short, long, value_name = "FORMAT", default_value = "text")]
-    pub(in crate::cli) output: TextOrJson,
+    pub(in crate::cli) output: Format,
     #[command(flatten)]
     pub(in crate::cli) connection: ConnectionArgs,
 }
@@ -272,7 +274,7 @@ pub(in crate::cli) struct CheckArgs {
     pub(in crate::cli) pre: bool,
     /// What to print
     #[arg(short, long, value_name = "FORMAT", default_value = "text")]
-    pub(in crate::cli) output: TextOrJson,
+    pub(in crate::cli) output: Format,
     #[command(flatten)]
     pub(in crate::cli) connection: ConnectionArgs,
 }

@@ -7,7 +7,8 @@ use serde::Serialize;
 use super::connection::Connection;
 use super::install::NAMESPACE;
 use super::kinds::Kinds;
-use crate::cli::args::cluster::{CheckArgs, TextOrJson};
+use crate::cli::args::cluster::{CheckArgs, Format};
+use crate::cli::document;
 use crate::cli::failure::Failure;
 use crate::cli::style::Paint;
 use crate::cli::text::harmless;
@@ -65,11 +66,9 @@ pub(super) async fn run(args: &CheckArgs, terminal: &mut Terminal) -> Result<Sta
         checks.extend(installed::sources(&connection).await?);
     }
     match args.output {
-        TextOrJson::Text => checks.iter().try_for_each(|check| write(check, terminal))?,
-        TextOrJson::Json => {
-            serde_json::to_writer_pretty(&mut terminal.out, &checks).map_err(std::io::Error::from)?;
-            writeln!(terminal.out)?;
-        }
+        Format::Text => checks.iter().try_for_each(|check| write(check, terminal))?,
+        Format::Json => document::json(&checks, terminal)?,
+        Format::Yaml => document::yaml(&checks, terminal)?,
     }
     let failed = checks.iter().any(|check| check.result == Verdict::Fail);
     Ok(if failed { Status::Findings } else { Status::Fine })

@@ -16,7 +16,8 @@ use super::error::broken_watch;
 use super::governed::Shown;
 use super::table::{self, Table};
 use super::warn;
-use crate::cli::args::cluster::{EventsArgs, Noun, TextOrJson};
+use crate::cli::args::cluster::{EventsArgs, Format, Noun};
+use crate::cli::document;
 use crate::cli::failure::Failure;
 use crate::cli::style::Paint;
 use crate::cli::text::harmless;
@@ -42,7 +43,7 @@ pub(super) async fn run(args: &EventsArgs, terminal: &mut Terminal) -> Result<St
     let mut printer = Printer { table: Table::new(terminal.style), args, terminal };
     printer.list(&events)?;
     if !args.watch {
-        if events.is_empty() && args.output == TextOrJson::Text {
+        if events.is_empty() && args.output == Format::Text {
             writeln!(printer.terminal.out, "nothing is known; Kubernetes keeps events for an hour or so")?;
         }
         return Ok(Status::Fine);
@@ -119,12 +120,13 @@ struct Printer<'a> {
 
 impl Printer<'_> {
     fn list(&mut self, events: &[Event]) -> Result<(), Failure> {
-        if self.args.output == TextOrJson::Json && !self.args.watch {
-            serde_json::to_writer_pretty(&mut self.terminal.out, events).map_err(std::io::Error::from)?;
-            return Ok(writeln!(self.terminal.out)?);
+        match self.args.output {
+            Format::Json if !self.args.watch => return document::json(&events, self.terminal),
+            Format::Yaml if !self.args.watch => return document::yaml(&events, self.terminal),
+            Format::Text | Format::Json | Format::Yaml => {}
         }
         let rows: Vec<_> = events.iter().map(|event| self.row(event)).collect();
-        if self.args.output == TextOrJson::Text && !rows.is_empty() {
+        if self.args.output == Format::Text && !rows.is_empty() {
             let mut header = vec!["AGE", "TYPE", "REASON", "OBJECT", "MESSAGE"];
             if self.args.all_namespaces {
                 header.insert(0, "NAMESPACE");
@@ -141,15 +143,13 @@ impl Printer<'_> {
 
     fn event(&mut self, event: &Event) -> Result<(), Failure> {
         match self.args.output {
-            TextOrJson::Text => {
+            Format::Text => {
                 let row = self.row(event);
                 self.table.fit(&row);
                 self.terminal.out.write_all(self.table.line(&row).as_bytes())?;
             }
-            TextOrJson::Json => {
-                serde_json::to_writer(&mut self.terminal.out, event).map_err(std::io::Error::from)?;
-                writeln!(self.terminal.out)?;
-            }
+            Format::Json => document::json_line(event, self.terminal)?,
+            Format::Yaml => document::yaml(event, self.terminal)?,
         }
         Ok(())
     }

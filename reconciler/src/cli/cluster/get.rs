@@ -12,6 +12,7 @@ use super::governed::{Governed, Shown};
 use super::item::{Item, View};
 use super::table::{self, Table};
 use crate::cli::args::cluster::{GetArgs, GetFormat, GetKind, Sorting, width};
+use crate::cli::document;
 use crate::cli::failure::Failure;
 use crate::cli::{Status, Terminal};
 
@@ -151,13 +152,14 @@ impl<'a> Printer<'a> {
                 }
                 rows.iter().try_for_each(|row| self.terminal.out.write_all(self.table.line(row).as_bytes()))?;
             }
-            GetFormat::Json => {
+            GetFormat::Json if !self.goes_on => {
                 let objects: Vec<_> = items.iter().filter_map(|item| item.object.as_ref()).collect();
                 let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects });
-                serde_json::to_writer_pretty(&mut self.terminal.out, &list).map_err(std::io::Error::from)?;
-                writeln!(self.terminal.out)?;
+                document::json(&list, self.terminal)?;
             }
-            GetFormat::Yaml | GetFormat::Name => items.iter().try_for_each(|item| self.item(item, now))?,
+            GetFormat::Json | GetFormat::Yaml | GetFormat::Name => {
+                items.iter().try_for_each(|item| self.item(item, now))?;
+            }
         }
         Ok(())
     }
@@ -170,14 +172,8 @@ impl<'a> Printer<'a> {
                 self.table.fit(&row);
                 self.terminal.out.write_all(self.table.line(&row).as_bytes())?;
             }
-            GetFormat::Json => {
-                serde_json::to_writer(&mut self.terminal.out, &item.object).map_err(std::io::Error::from)?;
-                writeln!(self.terminal.out)?;
-            }
-            GetFormat::Yaml => {
-                let text = serde_yaml::to_string(&item.object).map_err(std::io::Error::other)?;
-                write!(self.terminal.out, "---\n{text}")?;
-            }
+            GetFormat::Json => document::json_line(&item.object, self.terminal)?,
+            GetFormat::Yaml => document::yaml(&item.object, self.terminal)?,
             GetFormat::Name => writeln!(self.terminal.out, "{}", item.full_name)?,
         }
         Ok(())

@@ -6,6 +6,7 @@ use reeve_renderer::names;
 use serde_json::{Value, json};
 
 use crate::cli::args::cluster::{InstallArgs, InstallFormat};
+use crate::cli::document;
 use crate::cli::failure::Failure;
 use crate::cli::{Status, Terminal};
 
@@ -22,8 +23,8 @@ pub(super) async fn run(args: &InstallArgs, terminal: &mut Terminal) -> Result<S
         let message = format!("`{namespace}` cannot be a namespace");
         return Err(Failure::unknown(message, Some(names::LABEL_RULE.to_owned())));
     }
-    let values = values::parse(&args.values)?;
-    let mut objects = charts::render(namespace, &values, terminal.error_style)?;
+    let given = values::Given::parse(&args.values)?;
+    let mut objects = charts::render(namespace, &given, terminal.error_style)?;
     objects.retain(|object| {
         let is_kind = object["kind"] == "CustomResourceDefinition";
         if is_kind { !args.skip_crds } else { !args.crds_only }
@@ -38,15 +39,11 @@ pub(super) async fn run(args: &InstallArgs, terminal: &mut Terminal) -> Result<S
 fn print(format: InstallFormat, objects: &[Value], terminal: &mut Terminal) -> Result<(), Failure> {
     match format {
         InstallFormat::Yaml => {
-            for object in objects {
-                let text = serde_yaml::to_string(object).map_err(std::io::Error::other)?;
-                write!(terminal.out, "---\n{text}")?;
-            }
+            objects.iter().try_for_each(|object| document::yaml(object, terminal))?;
         }
         InstallFormat::Json => {
             let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects });
-            serde_json::to_writer_pretty(&mut terminal.out, &list).map_err(std::io::Error::from)?;
-            writeln!(terminal.out)?;
+            document::json(&list, terminal)?;
         }
         InstallFormat::Name => objects.iter().try_for_each(|object| writeln!(terminal.out, "{}", shown(object)))?,
     }

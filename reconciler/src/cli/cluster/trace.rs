@@ -1,7 +1,5 @@
 //! `reeve trace`: from an object in the cluster back to the commit that asked for it.
 
-use std::io::Write as _;
-
 use kube::ResourceExt;
 use kube::api::{Api, DynamicObject, ListParams};
 use reeve_crds::{GitSource, Runtime, RuntimeComponent};
@@ -10,7 +8,8 @@ use reeve_renderer::bundle::{COMPONENT_LABEL, RUNTIME_LABEL};
 
 use super::connection::{Connection, Scope};
 use super::kinds::{Kind, Kinds};
-use crate::cli::args::cluster::{TextOrJson, TraceArgs};
+use crate::cli::args::cluster::{Format, TraceArgs};
+use crate::cli::document;
 use crate::cli::failure::Failure;
 use crate::cli::{Status, Terminal};
 
@@ -38,11 +37,9 @@ pub(super) async fn run(args: &TraceArgs, is_named: bool, terminal: &mut Termina
         answer.checkout = checkout::look(owned, answer.traced(), is_named)?;
     }
     match args.output {
-        TextOrJson::Text => answer.write(Connection::now(), terminal)?,
-        TextOrJson::Json => {
-            serde_json::to_writer_pretty(&mut terminal.out, &answer.to_json()).map_err(std::io::Error::from)?;
-            writeln!(terminal.out)?;
-        }
+        Format::Text => answer.write(Connection::now(), terminal)?,
+        Format::Json => document::json(&answer.to_json(), terminal)?,
+        Format::Yaml => document::yaml(&answer.to_json(), terminal)?,
     }
     Ok(if answer.owned.is_some() { Status::Fine } else { Status::Findings })
 }

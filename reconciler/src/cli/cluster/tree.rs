@@ -5,7 +5,8 @@ use std::io::Write as _;
 use reeve_crds::State;
 
 use super::connection::{Connection, missing};
-use crate::cli::args::cluster::{TextOrJson, TreeArgs, TreeRoot, draws_lines};
+use crate::cli::args::cluster::{Format, TreeArgs, TreeRoot, draws_lines};
+use crate::cli::document;
 use crate::cli::failure::Failure;
 use crate::cli::{Status, Terminal};
 
@@ -28,7 +29,7 @@ pub(super) async fn run(args: &TreeArgs, terminal: &mut Terminal) -> Result<Stat
     };
     let roots = choose(args, &forest, &connection.namespace)?;
     match args.output {
-        TextOrJson::Text => {
+        Format::Text => {
             let lines = if draws_lines() { Lines::Unicode } else { Lines::Ascii };
             let mut text = String::new();
             for root in &roots {
@@ -39,10 +40,8 @@ pub(super) async fn run(args: &TreeArgs, terminal: &mut Terminal) -> Result<Stat
             }
             terminal.out.write_all(text.as_bytes())?;
         }
-        TextOrJson::Json => {
-            serde_json::to_writer_pretty(&mut terminal.out, &roots).map_err(std::io::Error::from)?;
-            writeln!(terminal.out)?;
-        }
+        Format::Json => document::json(&roots, terminal)?,
+        Format::Yaml => document::yaml(&roots, terminal)?,
     }
     Ok(if roots.iter().all(is_ready) { Status::Fine } else { Status::Findings })
 }

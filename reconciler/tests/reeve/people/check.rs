@@ -39,6 +39,8 @@ async fn a_cluster_is_judged_before_and_after_an_installation() {
     install(cluster, &["--apply", "--wait", "--crds-only"]).await.with(0);
     install(cluster, &["--apply"]).await.with(0);
     let told = check(cluster, &["-o", "json"]).await.with(1);
+    let yaml = check(cluster, &["-o", "yaml"]).await.with(1).out;
+    assert_eq!(serde_yaml::from_str::<Value>(&yaml).unwrap(), told.json());
     assert_eq!(found(&told, "kinds"), [("ok".to_owned(), "all are installed, of version 0.1.0".to_owned())]);
     assert_eq!(found(&told, "controller"), [("fail".to_owned(), "0 of 2 available, reeve:0.1.0".to_owned())]);
     assert_eq!(found(&told, "leader"), [("fail".to_owned(), "nobody holds a lease in reeve-system".to_owned())]);

@@ -45,6 +45,9 @@ async fn events_of_our_kinds_are_told_with_the_newest_last() {
     let told = estate.reeve(&["events", "runtime", "eu-1", "-o", "json"]).await.with(0).json();
     assert_eq!(told.as_array().unwrap().len(), 1);
     assert_eq!(told[0]["reason"], "Applied");
+    let told = estate.reeve(&["events", "runtime", "eu-1", "-o", "yaml"]).await.with(0).out;
+    let read: Value = serde_yaml::from_str(&told).unwrap();
+    assert_eq!(read[0]["lastTimestamp"], "2026-01-02T00:00:00Z");
     estate.reeve(&["events", "runtime", "eu-3"]).await.with(2);
 }
 

@@ -86,6 +86,8 @@ async fn scripts_get_objects_and_names() {
     assert_eq!(told.out, wanted);
     let told = estate.reeve(&["get", "sources", "-o", "yaml"]).await.with(0);
     assert!(told.out.starts_with("---\napiVersion: reeve.dev/v1alpha1\nkind: GitSource\n"), "{}", told.out);
+    let quoted = "lastTransitionTime: \"2026-01-02T03:04:05Z\"\n";
+    assert!(told.out.contains(quoted), "a time is text for every reader of YAML: {}", told.out);
     let told = estate.reeve(&["get", "sources", "-o", "wide"]).await.with(0);
     assert!(told.out.contains("https://git.example.com/acme/fleet.git") && told.out.contains("all is well"));
 }
@@ -143,6 +145,18 @@ async fn a_watch_prints_what_changes_and_nothing_else() {
     estate.api::<RuntimeComponent>().delete("eu-1-web", &kube::api::DeleteParams::default()).await.unwrap();
     let line = watching.line().await;
     assert!(line.starts_with("component/eu-1-web") && line.ends_with("deleted"), "{line}");
+}
+
+#[tokio::test]
+async fn a_watch_in_json_has_an_object_on_each_line_from_the_first() {
+    let estate = estate("get-watch-json").await;
+    let mut watching = Watching::start(&estate, &["get", "runtimes", "--watch", "-o", "json"]);
+    let mut next = async || serde_json::from_str::<serde_json::Value>(&watching.line().await).unwrap();
+    for name in ["eu-1", "eu-2"] {
+        assert_eq!(next().await["metadata"]["name"], name);
+    }
+    estate.report::<Runtime>("eu-2", state("Processing", "Progressing", "")).await;
+    assert_eq!(next().await["status"]["state"], "Processing");
 }
 
 #[tokio::test]

@@ -148,6 +148,20 @@ fn values_that_mean_nothing_are_refused() {
     folder.reeve(&["install", "-n", "No"]).with(2);
 }
 
+#[test]
+fn a_value_that_is_wrong_is_told_by_what_was_given() {
+    let folder = Repository::empty();
+    let told = folder.reeve(&["install", "--set", "replicas=1", "--set", "image.tag=1"]).with(2).err;
+    let wanted = "error[schema]: image.tag must be text, not a whole number\n  \
+                  = note: it is given by --set image.tag=1\n  \
+                  = help: write --set 'image.tag=\"1\"'\n\n";
+    assert!(told.starts_with(wanted), "{told}");
+    let told = folder.reeve(&["install", "--set", r#"image={"tga":"v1"}"#]).with(2).err;
+    assert!(told.contains("image.tga is not a known key"), "{told}");
+    assert!(told.contains(r#"= note: it is given by --set image={"tga":"v1"}"#), "{told}");
+    assert!(!told.contains("runtimes/install.yaml"), "{told}");
+}
+
 /// The resourceVersions of all objects of a kind.
 async fn versions<K>(cluster: &Cluster, into: &mut BTreeMap<String, String>)
 where

@@ -76,6 +76,8 @@ async fn an_object_leads_back_to_file_and_commit() {
     let told = estate.reeve(&["trace", "deploy/web", "-o", "json"]).await.with(0).json();
     assert_eq!(told["origin"], format!("runtimes/{ns}.yaml:14"));
     assert_eq!(told["author"], "Platform team <platform@example.com>");
+    let yaml = estate.reeve(&["trace", "deploy/web", "-o", "yaml"]).await.with(0).out;
+    assert_eq!(serde_yaml::from_str::<Value>(&yaml).unwrap()["origin"], told["origin"]);
 }
 
 #[tokio::test]

@@ -57,6 +57,8 @@ async fn one_runtime_or_source_can_be_asked_for() {
         told[0]["children"][0]["children"][0]["children"][1]["trouble"],
         "InProgress, 1 of 3 replicas available"
     );
+    let yaml = estate.reeve(&["tree", "source", "fleet", "-o", "yaml"]).await.with(1).out;
+    assert_eq!(serde_yaml::from_str::<serde_json::Value>(&yaml).unwrap(), told);
     let told = estate.reeve(&["tree", "source", "flet"]).await.with(2);
     assert!(
         told.err.contains("there is no source `flet`") && told.err.contains("did you mean `fleet`?"),

@@ -9,6 +9,7 @@ use reeve_renderer::fleet::Loader;
 use reeve_renderer::tree::MemoryTree;
 use serde_json::{Value, json};
 
+use super::values::Given;
 use crate::cli::bundles;
 use crate::cli::failure::Failure;
 use crate::cli::report::Reporter;
@@ -16,6 +17,8 @@ use crate::cli::style::Style;
 
 /// The runtime that the charts are rendered for; nothing of it is left in the objects.
 const RUNTIME: &str = "install";
+/// Where the values are in its file.
+const VALUES: &str = "components.reeve.values.";
 
 macro_rules! files {
     ($folder:literal: $($path:literal),* $(,)?) => {
@@ -79,21 +82,25 @@ fn fleet(namespace: &str, values: &Value) -> MemoryTree {
             "reeve": { "version": VERSION, "namespace": namespace, "values": values },
         },
     });
-    tree.write(format!("runtimes/{RUNTIME}.yaml"), format!("{runtime:#}\n"));
+    tree.write(runtime_file(), format!("{runtime:#}\n"));
     tree
 }
 
+fn runtime_file() -> String {
+    format!("runtimes/{RUNTIME}.yaml")
+}
+
 /// All objects, in the order in which they are to be applied.
-pub(super) fn render(namespace: &str, values: &Value, style: Style) -> Result<Vec<Value>, Failure> {
-    let tree = fleet(namespace, values);
+pub(super) fn render(namespace: &str, given: &Given, style: Style) -> Result<Vec<Value>, Failure> {
+    let tree = fleet(namespace, &given.values);
     let (fleet, mut findings) = Loader::new().load(&tree)?;
     let bundle = match bundles::one(&fleet, &bundles::cache(), RUNTIME) {
         Some(Ok(bundle)) => bundle,
         Some(Err(more)) => {
             findings.extend(more);
-            return Err(refused(&tree, &findings, style));
+            return Err(refused(&tree, findings, given, style));
         }
-        None => return Err(refused(&tree, &findings, style)),
+        None => return Err(refused(&tree, findings, given, style)),
     };
     let mut objects = Vec::new();
     for object in bundle.components.iter().flat_map(|component| &component.objects) {
@@ -127,13 +134,33 @@ fn rank(object: &Value) -> u8 {
     }
 }
 
-fn refused(tree: &MemoryTree, findings: &[Diagnostic], style: Style) -> Failure {
+fn refused(tree: &MemoryTree, findings: Vec<Diagnostic>, given: &Given, style: Style) -> Failure {
+    let findings: Vec<_> = findings.into_iter().map(|finding| as_given(finding, given)).collect();
     let mut report = Vec::new();
     // Writing to memory does not fail, and whoever closed standard error does not want to know.
-    let _ = Reporter::new(tree, style).write(findings, &mut report);
+    let _ = Reporter::new(tree, style).write(&findings, &mut report);
     let _ = io::stderr().write_all(&report);
     let help = "charts/reeve/values.yaml has every value and what it means".to_owned();
     Failure::unknown("the chart cannot be rendered with these values", Some(help))
+}
+
+/// A finding in the runtime that is made up here is about what was given: nobody else has that file.
+fn as_given(mut finding: Diagnostic, given: &Given) -> Diagnostic {
+    finding.runtimes.clear();
+    if finding.place.as_ref().is_none_or(|place| *place.file != *runtime_file()) {
+        return finding;
+    }
+    finding.place = None;
+    finding.notes.clear();
+    let key = finding.key.as_deref().map_or("", |key| key.strip_prefix(VALUES).unwrap_or(key));
+    let quoted = finding.help.as_deref().and_then(|help| help.strip_prefix("put it in quotes: "));
+    if let Some(quoted) = quoted {
+        finding.help = Some(format!("write --set '{key}={quoted}'"));
+    }
+    let note = given
+        .argument_of(key)
+        .map_or_else(|| "it is given by --set".to_owned(), |argument| format!("it is given by --set {argument}"));
+    finding.note(note, None)
 }
 
 #[cfg(test)]
@@ -179,7 +206,7 @@ mod tests {
 
     #[test]
     fn nothing_of_the_way_it_was_rendered_is_left() {
-        let objects = render("reeve-system", &json!({}), Style::new(false)).unwrap();
+        let objects = render("reeve-system", &Given::default(), Style::new(false)).unwrap();
         let text = serde_json::to_string(&objects).unwrap();
         assert!(!text.contains(RUNTIME_LABEL) && !text.contains(COMPONENT_LABEL));
         let kinds: Vec<_> = objects.iter().map(|object| object["kind"].as_str().unwrap()).collect();

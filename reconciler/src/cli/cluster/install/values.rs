@@ -4,8 +4,35 @@ use serde_json::{Map, Value};
 
 use crate::cli::failure::Failure;
 
-/// All of them in one map; a later one wins over an earlier.
-pub(super) fn parse(given: &[String]) -> Result<Value, Failure> {
+/// What was given, and what it makes.
+#[derive(Debug)]
+pub(super) struct Given {
+    /// All of it in one map; a later one wins over an earlier.
+    pub(super) values: Value,
+    arguments: Vec<String>,
+}
+
+impl Default for Given {
+    fn default() -> Self {
+        Self { values: Value::Object(Map::new()), arguments: Vec::new() }
+    }
+}
+
+impl Given {
+    pub(super) fn parse(given: &[String]) -> Result<Self, Failure> {
+        Ok(Self { values: parse(given)?, arguments: given.to_vec() })
+    }
+
+    /// The argument that set a value or something in it: the last, since that one won.
+    pub(super) fn argument_of(&self, key: &str) -> Option<&str> {
+        let covers =
+            |path: &str| key.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
+        let sets = |argument: &&String| argument.split_once('=').is_some_and(|(path, _)| covers(path));
+        self.arguments.iter().rev().find(sets).map(String::as_str)
+    }
+}
+
+fn parse(given: &[String]) -> Result<Value, Failure> {
     let mut values = Value::Object(Map::new());
     for text in given {
         let (path, value) =
@@ -52,6 +79,15 @@ mod tests {
         });
         assert_eq!(parsed(&given), Some(wanted));
         assert_eq!(parsed(&["a=1", "a.b=2"]), Some(json!({ "a": { "b": 2 } })));
+    }
+
+    #[test]
+    fn a_value_is_found_again_in_what_was_given() {
+        let given = ["image.tag=v1", "replicas=3", "image={\"tag\":\"v2\"}"].map(str::to_owned);
+        let given = Given::parse(&given).unwrap_or_default();
+        assert_eq!(given.argument_of("image.tag"), Some("image={\"tag\":\"v2\"}"));
+        assert_eq!(given.argument_of("replicas"), Some("replicas=3"));
+        assert_eq!(given.argument_of("replicasets"), None);
     }
 
     #[test]
