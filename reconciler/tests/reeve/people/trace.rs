@@ -2,6 +2,7 @@
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::api::{Patch, PatchParams};
 use kube::{Resource as _, ResourceExt as _};
 use serde_json::{Value, json};
@@ -193,8 +194,10 @@ async fn the_folder_that_one_is_in_counts_if_it_has_the_commit_that_is_applied()
 async fn whoever_wrote_but_a_status_is_not_among_the_writers() {
     let estate = estate("trace-status", COMMIT).await;
     let status = PatchParams { field_manager: Some("status-keeper".to_owned()), ..PatchParams::default() };
-    let patch = Patch::Merge(json!({ "status": { "observedGeneration": 1 } }));
-    estate.api::<Deployment>().patch_status("web", &status, &patch).await.unwrap();
+    let patch = Patch::Merge(json!({ "status": { "collisionCount": 7 } }));
+    let written = estate.api::<Deployment>().patch_status("web", &status, &patch).await.unwrap();
+    let is_keeper = |entry: &ManagedFieldsEntry| entry.manager.as_deref() == Some("status-keeper");
+    assert!(written.managed_fields().iter().any(is_keeper), "{:?}", written.managed_fields());
     let editor = PatchParams { field_manager: Some("editor".to_owned()), ..PatchParams::default() };
     let labels = json!({ "a": "", "b": "", "c": "", "d": "", "e": "" });
     let patch = Patch::Merge(json!({ "metadata": { "annotations": labels } }));
