@@ -242,9 +242,11 @@ async fn a_quota_that_is_used_up_is_named() {
     let claim = unchangeable().remove(6).0;
     place.apply(&quota).await.unwrap();
 
-    // Until the quota's controller has counted, the answer is another one.
+    // Until the quota is seen by the API server and counted by its controller, the answer is another one.
+    let asking = PatchParams::apply(MANAGER).dry_run();
     let refusal = eventually("the quota counts", || async {
-        let refusal = refusal(place.apply(&claim).await);
+        let Err(error) = place.apply_as(&claim, &asking).await else { return Err("it was accepted".to_owned()) };
+        let refusal = Refusal::of(&error);
         if refusal.message.contains("exceeded quota") { Ok(refusal) } else { Err(refusal.message) }
     })
     .await;
