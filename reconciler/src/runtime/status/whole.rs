@@ -91,15 +91,8 @@ pub(in crate::runtime) fn runtime(
     status.components = summaries(&all, now);
     status.objects = Some(count(facts.objects));
     status.drift = (drifted > 0).then(|| Drift { objects: drifted, since: None, examples: Vec::new() });
-    status.failure = facts.trouble.map(|(trouble, at)| whole_failure(trouble, *at)).or_else(|| {
-        let failing = all.iter().filter(|(_, state)| matches!(state, State::Error | State::Warning));
-        let worst = failing.max_by_key(|(_, state)| weight(*state)).map(|(record, _)| record);
-        let failure = worst.and_then(|record| Some((record, failure(record, now)?)));
-        failure.map(|(record, failure)| Failure {
-            message: cut(&format!("{}: {}", record.name, failure.message), MESSAGE),
-            ..failure
-        })
-    });
+    status.failure =
+        facts.trouble.map(|(trouble, at)| whole_failure(trouble, *at)).or_else(|| worst_failure(&all, now));
     status.applier = Some(facts.applier.clone());
     status.last_handled_reconcile_at = facts.handled.clone().or(status.last_handled_reconcile_at);
     status
@@ -130,6 +123,14 @@ fn reached(desired: &Desired, before: Option<&Rendered>, now: Timestamp) -> Rend
         version: None,
         since: Some(Time(now)),
     })
+}
+
+/// The failure of the component that fares worst, with its name.
+fn worst_failure(states: &[(&Record, State)], now: Timestamp) -> Option<Failure> {
+    let failing = states.iter().filter(|(_, state)| matches!(state, State::Error | State::Warning));
+    let (record, _) = failing.max_by_key(|(_, state)| weight(*state))?;
+    let failure = failure(record, now)?;
+    Some(Failure { message: cut(&format!("{}: {}", record.name, failure.message), MESSAGE), ..failure })
 }
 
 fn whole_failure(trouble: &Trouble, at: Timestamp) -> Failure {
