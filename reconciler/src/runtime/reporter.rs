@@ -23,18 +23,12 @@ use crate::clock::{Clock, after};
 use crate::event::{self, Happening};
 use crate::refusal::Refusal;
 
+mod pace;
 mod patch;
 
+pub(super) use pace::Haste;
 pub(crate) use patch::{as_json, patch_status, unflipped};
 
-/// How long news that something is under way may wait for better news.
-const PATIENCE: Duration = Duration::from_secs(3);
-/// How often a runtime tells how far it is.
-const PROGRESS: Duration = Duration::from_secs(10);
-/// How long after one component the next one tells that it is under way. A thousand must not spend their time on telling.
-const SPACING: Duration = Duration::from_millis(500);
-/// How long any of them may wait.
-const LONGEST: Duration = Duration::from_secs(30);
 const RETRY: Duration = Duration::from_secs(5);
 const WRITES_AT_ONCE: usize = 4;
 const EVENTS_AT_MOST: usize = 256;
@@ -94,17 +88,6 @@ impl Written {
             Ok(status) => status,
         }
     }
-}
-
-/// How soon a status must be seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Haste {
-    /// It is decided.
-    Now,
-    /// It is under way, and was not before: what was said no longer holds.
-    Turned,
-    /// It is further on its way.
-    Soon,
 }
 
 impl std::fmt::Debug for Outlet {
@@ -206,11 +189,9 @@ impl Outlet {
         let now = self.0.clock.now();
         let mut queue = self.lock();
         let waits = queue.pending.get(&subject).map(|(_, due)| *due);
-        let due = match (haste, &subject) {
-            (Haste::Now, _) | (Haste::Turned, Subject::Runtime) => now,
-            (Haste::Turned, Subject::Component(_)) => after(now, spacing(queue.pending.len())),
-            (Haste::Soon, Subject::Runtime) => after(now, PATIENCE).max(after(queue.told, PROGRESS)),
-            (Haste::Soon, Subject::Component(_)) => after(now, PATIENCE.max(spacing(queue.pending.len()))),
+        let due = match &subject {
+            Subject::Runtime => pace::of_runtime(haste, queue.told, now),
+            Subject::Component(_) => pace::of_component(haste, queue.pending.len(), now),
         };
         // News must not push what waits further back.
         let due = waits.map_or(due, |waits| waits.min(due));
@@ -384,24 +365,6 @@ pub fn component_name(runtime: &str, component: &str) -> String {
     format!("{runtime}.{component}")
 }
 
-/// How long news of a component may wait while those of so many others do.
-fn spacing(others: usize) -> Duration {
-    SPACING.saturating_mul(u32::try_from(others).unwrap_or(u32::MAX)).min(LONGEST)
-}
-
 fn as_text(value: &impl Serialize) -> Box<str> {
     serde_json::to_string(value).unwrap_or_default().into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn many_components_under_way_tell_so_one_after_the_other_and_none_waits_for_long() {
-        assert_eq!(spacing(0), Duration::ZERO);
-        assert_eq!(spacing(2), SPACING * 2);
-        assert_eq!(spacing(1000), LONGEST);
-        assert_eq!(spacing(usize::MAX), LONGEST);
-    }
 }
