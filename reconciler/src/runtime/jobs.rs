@@ -128,7 +128,8 @@ impl Work {
         tokio::select! {
             result = ended => result,
             () = self.ctx.clock.sleep(self.patience) => {
-                Err(Trouble::passing("TimedOut", format!("{key} is not done in time")).about(key))
+                let within = reeve_crds::Duration::from(self.patience);
+                Err(Trouble::passing("TimedOut", format!("{key} is not done within {within}")).about(key))
             }
         }
     }

@@ -74,6 +74,8 @@ pub(super) struct Record {
     pub(super) applied_at: Option<Timestamp>,
     pub(super) changes: i32,
     pub(super) condition: Condition,
+    /// The Job that its task waits for.
+    pub(super) job: Option<String>,
     /// Drift that stands, and the fields we owned when it was told.
     pub(super) drift: HashMap<ObjectKey, Drifted>,
     pub(super) again_at: Option<Timestamp>,
@@ -106,6 +108,7 @@ impl Record {
             applied_at: None,
             changes: 0,
             condition: Condition::default(),
+            job: None,
             drift: HashMap::new(),
             again_at: None,
             suspended: false,
@@ -208,6 +211,15 @@ pub(super) fn examine(desired: &DesiredComponent, view: &dyn View, now: Timestam
     unhealthy.sort_by(|a, b| (a.0, &a.1.object).cmp(&(b.0, &b.1.object)));
     condition.unhealthy = unhealthy.into_iter().map(|(_, object)| object).take(10).collect();
     condition
+}
+
+/// The Job of a component that is under way, and how it is doing.
+pub(super) fn job_under_way(desired: &DesiredComponent, view: &dyn View) -> Option<String> {
+    desired.jobs.iter().map(|job| &job.object).find_map(|object| {
+        let live = view.live(&object.key).filter(|live| live.content.as_deref() == Some(&*object.content))?;
+        let health = live.health.filter(|health| health.state == HealthState::InProgress)?;
+        Some(format!("{}: {}", object.key, health.message))
+    })
 }
 
 /// The first of what is not healthy, in a sentence.

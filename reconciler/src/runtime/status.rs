@@ -124,6 +124,9 @@ fn why(record: &Record, now: Timestamp) -> (&'static str, String) {
         }
         Phase::Waiting(on) => (reason::DEPENDENCY_NOT_READY, format!("waits for {}", on.join(", "))),
         Phase::Laying => (reason::PROGRESSING, "applying namespaces and CRDs".to_owned()),
+        Phase::Applying | Phase::Finishing if record.job.is_some() => {
+            (reason::PROGRESSING, cut(record.job.as_deref().unwrap_or_default(), MESSAGE))
+        }
         Phase::Applying | Phase::Failed { .. } => (reason::PROGRESSING, "applying".to_owned()),
         Phase::Settling { .. } => (reason::PROGRESSING, cut(&ailment(&record.condition), MESSAGE)),
         Phase::Finishing => (reason::PROGRESSING, "removing what left Git".to_owned()),
@@ -142,11 +145,14 @@ fn why(record: &Record, now: Timestamp) -> (&'static str, String) {
 
 fn drift_message(standing: &[&Drifted]) -> String {
     let Some(first) = standing.iter().min_by_key(|drifted| &drifted.key) else { return "nobody changed it".to_owned() };
-    let fields = first.shown.fields.join(", ");
+    let what = match first.shown.fields.join(", ") {
+        fields if fields.is_empty() => "deleted".to_owned(),
+        fields => format!("{fields} changed"),
+    };
     let who = first.shown.manager.as_deref().unwrap_or("somebody");
     let contested =
         if first.shown.contested == Some(true) { "; it is changed back each time, so Reeve slows down" } else { "" };
-    cut(&format!("{}: {fields} changed by {who}{contested}", first.key), MESSAGE)
+    cut(&format!("{}: {what} by {who}{contested}", first.key), MESSAGE)
 }
 
 /// What stands, and if nothing does what was put right last.

@@ -13,7 +13,7 @@ use crate::clock::{after, since};
 use crate::news::News;
 use crate::runtime::Trouble;
 use crate::runtime::drift::Drifted;
-use crate::runtime::record::{Phase, Record};
+use crate::runtime::record::{Phase, Record, job_under_way};
 use crate::runtime::reporter::Haste;
 use crate::runtime::status::{self, RuntimeFacts};
 use crate::runtime::weight;
@@ -52,6 +52,8 @@ impl Worker {
             if record.verifying {
                 continue;
             }
+            let busy = record.desired.clone().filter(|_| record.is_busy());
+            record.job = busy.and_then(|desired| job_under_way(&desired, &*self.ctx));
             if matches!(record.phase, Phase::Settling { deadline } if record.is_late(deadline, now)) {
                 record.answer();
             }

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::batch::v1::Job;
 use kube::api::{Patch, PatchParams};
-use reeve_crds::State;
+use reeve_crds::{RuntimeComponent, State};
 use reeve_tests::until;
 use serde_json::json;
 
@@ -48,6 +48,13 @@ async fn a_job_before_ends_before_anything_is_applied_and_one_after_comes_last()
     let _reeve = scene.reeve();
     scene.job("before", "").await;
     assert_eq!(scene.says("settings").await, None);
+    let name = format!("{}.web", scene.runtime);
+    let is_named = |component: &RuntimeComponent| {
+        let conditions = component.status.iter().flat_map(|status| &status.conditions);
+        let mut ready = conditions.filter(|condition| condition.type_ == "Ready");
+        ready.any(|ready| ready.message.starts_with("Job.batch ") && ready.message.contains("/before: "))
+    };
+    until(&scene.api::<RuntimeComponent>(), &name, "the Job that is awaited is named", is_named).await;
     scene.end_job("before", "Complete").await;
     scene.applied(&first).await;
     assert_eq!(scene.says("settings").await.unwrap(), "one");
