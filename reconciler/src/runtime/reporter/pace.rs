@@ -11,7 +11,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// How often a runtime tells how far it is.
 const PROGRESS: Duration = Duration::from_secs(10);
 /// How long after one component the next one tells that it is under way. A thousand must not spend their time on telling.
-const SPACING: Duration = Duration::from_millis(500);
+const SPACING: Duration = Duration::from_secs(1);
 /// How long any of them may wait.
 const LONGEST: Duration = Duration::from_secs(30);
 
