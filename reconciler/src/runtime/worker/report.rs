@@ -15,7 +15,7 @@ use crate::runtime::Trouble;
 use crate::runtime::drift::Drifted;
 use crate::runtime::record::{Phase, Record, job_under_way};
 use crate::runtime::reporter::Haste;
-use crate::runtime::status::{self, RuntimeFacts};
+use crate::runtime::status::{self, RuntimeFacts, is_of};
 use crate::runtime::weight;
 
 /// Failures in a row after which people are told.
@@ -24,12 +24,12 @@ const REPEATED: u32 = 3;
 /// many of them there is always one of which there is something new.
 const WHOLE: Duration = Duration::from_secs(1);
 
-/// How soon a status must be seen.
-fn haste(turned: bool, settled: bool) -> Haste {
+/// How soon a status must be seen. What is only looked at again, without a change of it, is mostly soon as it was.
+fn haste(turned: bool, settled: bool, changes: bool) -> Haste {
     match (turned, settled) {
         (true, true) => Haste::Now,
-        (true, false) => Haste::Turned,
-        (false, _) => Haste::Soon,
+        (true, false) if changes => Haste::Turned,
+        (true | false, _) => Haste::Soon,
     }
 }
 
@@ -82,7 +82,9 @@ impl Worker {
                 let failure = status.failure.clone().filter(|_| late);
                 turns.push((name, failure, status.state == Some(State::Ready)));
             }
-            self.outlet.component(spec, status, haste(turned, settled));
+            let good = record.status.last_good.as_ref();
+            let changes = record.desired.as_ref().is_none_or(|desired| !good.is_some_and(|good| is_of(good, desired)));
+            self.outlet.component(spec, status, haste(turned, settled, changes));
         }
         for (name, failure, well) in turns {
             if let Some(failure) = failure {
@@ -154,7 +156,7 @@ impl Worker {
         let turned = status.state != self.status.state;
         let settled = !matches!(state, State::Processing | State::Deleting);
         self.status = status.clone();
-        self.outlet.runtime(status, haste(turned, settled));
+        self.outlet.runtime(status, haste(turned, settled, self.rollout.is_some()));
     }
 
     /// A change of the whole runtime is done.
@@ -230,5 +232,18 @@ impl Worker {
         info!(runtime = %self.ctx.runtime, component = %name, object = %drifted.key, "drift: {sentence}");
         self.outlet.event(Some(name), true, "Drifted", &sentence);
         self.news(News::Drifted { message: sentence });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_change_is_told_of_before_it_is_done() {
+        assert_eq!(haste(true, false, true), Haste::Turned);
+        assert_eq!(haste(true, false, false), Haste::Soon, "it is looked at again");
+        assert_eq!(haste(true, true, false), Haste::Now);
+        assert_eq!(haste(false, false, true), Haste::Soon);
     }
 }
