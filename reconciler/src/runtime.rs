@@ -40,7 +40,7 @@ mod work;
 mod worker;
 
 pub use reporter::{Outlet, component_name};
-pub(crate) use reporter::{as_json, patch_status, unflipped};
+pub(crate) use reporter::{as_json, put_status, unflipped};
 pub(crate) use status::{cut, set_condition, weight};
 pub use trouble::Trouble;
 pub(crate) use worker::release;

@@ -9,7 +9,6 @@ use kube::api::DynamicObject;
 use kube::{Api, Client, Resource as _};
 use reeve_crds::runtime::policy::{Adoption, Recreate};
 use reeve_renderer::object::ObjectKey;
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Account, ApplyError, Cluster, Gone, Kind};
@@ -56,11 +55,6 @@ pub struct Applier {
     pub recreate: Recreate,
     /// For pauses.
     pub clock: Clock,
-}
-
-#[derive(Debug, Deserialize)]
-struct Answer {
-    metadata: ObjectMeta,
 }
 
 impl Applier {
@@ -165,9 +159,9 @@ impl Applier {
             let accept = if wants_whole(&kind) { JSON } else { METADATA_ONLY };
             let options = format!("force={force}");
             let value = this.patch(&client, &object, &kind, (APPLY, accept), &options, &body).await?;
-            let live = this.read(&kind, &value);
+            let (metadata, live) = this.read(&kind, value);
             this.hub.written(object.key.clone(), live.clone());
-            Ok(Sent { value, live })
+            Ok(Sent { metadata, live })
         };
         let broke_off = || kube::Error::Service(std::io::Error::other("the write broke off").into());
         self.cluster
@@ -268,8 +262,9 @@ impl Applier {
         body: &Arc<[u8]>,
         sent: Sent,
     ) -> Result<Sent, ApplyError> {
-        let Some(takeover) = fields::takeover(&managed_fields(&sent.value)) else { return Ok(sent) };
-        let version = sent.value.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
+        let managed = sent.metadata.managed_fields.as_deref().unwrap_or_default();
+        let Some(takeover) = fields::takeover(managed) else { return Ok(sent) };
+        let version = sent.metadata.resource_version.as_deref().unwrap_or_default();
         let patch = serde_json::to_vec(&takeover.patch(version)).unwrap_or_default();
         let taken = self.patch(client, object, kind, (JSON_PATCH, METADATA_ONLY), "", &patch).await;
         taken.map_err(|sending| sending.about(object))?;
@@ -277,15 +272,15 @@ impl Applier {
     }
 
     /// Lets everybody know an object that no watch shows.
-    pub fn take_in(&self, key: &ObjectKey, kind: &Kind, value: &Value) {
-        self.hub.written(key.clone(), self.read(kind, value));
+    pub fn take_in(&self, key: &ObjectKey, kind: &Kind, value: Value) {
+        self.hub.written(key.clone(), self.read(kind, value).1);
     }
 
-    fn read(&self, kind: &Kind, value: &Value) -> Live {
-        let metadata: ObjectMeta =
-            serde_json::from_value::<Answer>(value.clone()).map(|answer| answer.metadata).unwrap_or_default();
-        let health = wants_whole(kind).then(|| self.hub.assess(value));
-        Live::of(&metadata, health)
+    fn read(&self, kind: &Kind, mut value: Value) -> (ObjectMeta, Live) {
+        let health = wants_whole(kind).then(|| self.hub.assess(&value));
+        let metadata: ObjectMeta = serde_json::from_value(value["metadata"].take()).unwrap_or_default();
+        let live = Live::of(&metadata, health);
+        (metadata, live)
     }
 }
 
@@ -294,7 +289,7 @@ const RECREATE_WITHIN: Duration = Duration::from_mins(1);
 
 /// What the API server answered.
 struct Sent {
-    value: Value,
+    metadata: ObjectMeta,
     live: Live,
 }
 

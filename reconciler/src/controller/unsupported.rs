@@ -5,7 +5,7 @@ use reeve_crds::condition::{kind, reason};
 use reeve_crds::{Runtime, State};
 
 use crate::refusal::Refusal;
-use crate::runtime::{Rollup, Setup, Standing, as_json, patch_status, release, set_condition};
+use crate::runtime::{Rollup, Setup, Standing, as_json, put_status, release, set_condition};
 
 /// Says on the Runtime that its target is not served from here.
 pub(super) async fn tell(setup: &Setup, runtime: &Runtime, rollup: &Rollup) {
@@ -34,7 +34,10 @@ pub(super) async fn tell(setup: &Setup, runtime: &Runtime, rollup: &Rollup) {
     status.observed_generation = generation;
     let now = setup.clock.now();
     set_condition(&mut status.conditions, kind::READY, false, reason::UNSUPPORTED, &message, generation, now);
-    if let Err(refusal) = patch_status(&api, &name, &as_json(&before), &as_json(&status)).await {
+    if status == before {
+        return;
+    }
+    if let Err(refusal) = put_status(&api, &name, &as_json(&status)).await {
         tracing::debug!(runtime = %name, "cannot write the status: {}", refusal.message);
     }
 }

@@ -22,7 +22,7 @@ use crate::refusal::Refusal;
 use reeve_renderer::object::ObjectKey;
 
 /// How long an outcome may wait to be written down. A page is dear to the API server, which looks at every entry of it.
-const LAZY: Duration = Duration::from_secs(30);
+const LAZY: Duration = Duration::from_mins(1);
 
 /// The inventory could not be read or written.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -119,7 +119,7 @@ impl Keeper {
         })
     }
 
-    /// Takes changes in; they are stored when somebody asks, at the latest half a minute later.
+    /// Takes changes in; they are stored when somebody asks, at the latest a minute later.
     pub fn note(&self, changes: impl IntoIterator<Item = Change>) {
         if self.book().take(changes).is_some() {
             self.0.lazy.notify_one();

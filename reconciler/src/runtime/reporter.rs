@@ -9,25 +9,24 @@ use futures::{StreamExt as _, stream};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::api::DeleteParams;
 use kube::{Api, Client};
 use reeve_crds::runtime_component::{RuntimeComponent, RuntimeComponentSpec, RuntimeComponentStatus};
 use reeve_crds::{GROUP, Runtime, RuntimeStatus, VERSION};
 use reeve_renderer::bundle::{COMPONENT_LABEL, RUNTIME_LABEL};
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::Notify;
 
-use crate::FIELD_MANAGER;
 use crate::clock::{Clock, after};
 use crate::event::{self, Happening};
 use crate::refusal::Refusal;
 
 mod pace;
-mod patch;
+mod written;
 
 pub(super) use pace::Haste;
-pub(crate) use patch::{as_json, patch_status, unflipped};
+use written::Written;
+pub(crate) use written::{as_json, put_status, unflipped};
 
 const RETRY: Duration = Duration::from_secs(5);
 const WRITES_AT_ONCE: usize = 4;
@@ -72,24 +71,6 @@ enum Content {
     Gone,
 }
 
-/// What the cluster has of a subject. Spec and status are JSON as text, a fraction of what they take as trees.
-#[derive(Clone, Default)]
-struct Written {
-    spec: Box<str>,
-    status: Box<str>,
-    generation: Option<i64>,
-    uid: Option<String>,
-}
-
-impl Written {
-    fn status(&self) -> Value {
-        match serde_json::from_str(&self.status) {
-            Ok(Value::Null) | Err(_) => json!({}),
-            Ok(status) => status,
-        }
-    }
-}
-
 impl std::fmt::Debug for Outlet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Outlet").field(&self.0.runtime).finish()
@@ -108,8 +89,7 @@ impl Outlet {
             ..OwnerReference::default()
         };
         let mut queue = Queue::default();
-        let written =
-            Written { status: as_text(&runtime.status), uid: runtime.metadata.uid.clone(), ..Written::default() };
+        let written = Written::found(runtime.metadata.uid.clone(), None, &runtime.status);
         queue.written.insert(Subject::Runtime, written);
         Self(Arc::new(Inner {
             client,
@@ -130,14 +110,8 @@ impl Outlet {
 
     /// A component as the cluster has it.
     pub(super) fn found(&self, name: &Arc<str>, object: &RuntimeComponent) {
-        let mut spec = object.spec.clone();
-        spec.suspend = None;
-        let written = Written {
-            spec: as_text(&spec),
-            status: as_text(&object.status),
-            generation: object.metadata.generation,
-            uid: object.metadata.uid.clone(),
-        };
+        let metadata = &object.metadata;
+        let written = Written::found(metadata.uid.clone(), metadata.generation, &object.status).with_spec(&object.spec);
         self.lock().written.insert(Subject::Component(name.clone()), written);
     }
 
@@ -278,17 +252,14 @@ impl Outlet {
     }
 
     async fn write(&self, subject: &Subject, content: &Content) -> Result<(), Refusal> {
-        let before = self.lock().written.get(subject).cloned().unwrap_or_default();
-        let written = match content {
+        let mut written = self.lock().written.get(subject).cloned().unwrap_or_default();
+        match content {
             Content::Runtime(status) => {
                 let api: Api<Runtime> = Api::namespaced(self.0.client.clone(), &self.0.namespace);
-                let known = before.status();
-                let status = unflipped(&known, as_json(status));
-                patch_status(&api, &self.0.runtime, &known, &status).await?;
+                written.say(&api, &self.0.runtime, status).await?;
                 self.lock().told = self.0.clock.now();
-                Written { status: as_text(&status), ..before }
             }
-            Content::Component(content) => self.write_component(&content.0, &content.1, before).await?,
+            Content::Component(content) => self.write_component(&content.0, &content.1, &mut written).await?,
             Content::Gone => {
                 let Subject::Component(name) = subject else { return Ok(()) };
                 let deleted =
@@ -301,7 +272,7 @@ impl Outlet {
                 self.lock().written.remove(subject);
                 return Ok(());
             }
-        };
+        }
         self.lock().written.insert(subject.clone(), written);
         Ok(())
     }
@@ -310,34 +281,20 @@ impl Outlet {
         &self,
         spec: &RuntimeComponentSpec,
         status: &RuntimeComponentStatus,
-        before: Written,
-    ) -> Result<Written, Refusal> {
-        let name = component_name(&self.0.runtime, &spec.component);
-        let wanted = as_text(spec);
-        let mut written = before;
-        if written.spec != wanted {
-            let object = json!({
-                "apiVersion": format!("{GROUP}/{VERSION}"),
-                "kind": "RuntimeComponent",
-                "metadata": {
-                    "name": name,
-                    "labels": { RUNTIME_LABEL: *self.0.runtime, COMPONENT_LABEL: spec.component },
-                    "ownerReferences": [self.0.owner],
-                },
-                "spec": spec,
-            });
-            let params = PatchParams::apply(FIELD_MANAGER).force();
-            let applied = self.components().patch(&name, &params, &Patch::Apply(&object)).await;
-            let applied = applied.map_err(|error| Refusal::of(&error))?;
-            if applied.metadata.uid != written.uid {
-                written.status = as_text(&applied.status);
-            }
-            written = Written {
-                spec: wanted,
-                generation: applied.metadata.generation,
-                uid: applied.metadata.uid,
-                status: written.status,
-            };
+        written: &mut Written,
+    ) -> Result<(), Refusal> {
+        let (name, api) = (component_name(&self.0.runtime, &spec.component), self.components());
+        let object = json!({
+            "apiVersion": format!("{GROUP}/{VERSION}"),
+            "kind": "RuntimeComponent",
+            "metadata": {
+                "name": name,
+                "labels": { RUNTIME_LABEL: *self.0.runtime, COMPONENT_LABEL: spec.component },
+                "ownerReferences": [self.0.owner],
+            },
+            "spec": spec,
+        });
+        if written.apply(&api, &name, &object).await? {
             self.lock().written.insert(Subject::Component(spec.component.as_str().into()), written.clone());
         }
         let mut status = status.clone();
@@ -345,10 +302,7 @@ impl Outlet {
         for condition in &mut status.conditions {
             condition.observed_generation = written.generation;
         }
-        let known = written.status();
-        let status = unflipped(&known, as_json(&status));
-        patch_status(&self.components(), &name, &known, &status).await?;
-        Ok(Written { status: as_text(&status), ..written })
+        written.say(&api, &name, &status).await
     }
 
     fn components(&self) -> Api<RuntimeComponent> {
@@ -363,8 +317,4 @@ impl Outlet {
 /// The name of a component's object. A component's name has no dot, so no two share one.
 pub fn component_name(runtime: &str, component: &str) -> String {
     format!("{runtime}.{component}")
-}
-
-fn as_text(value: &impl Serialize) -> Box<str> {
-    serde_json::to_string(value).unwrap_or_default().into()
 }

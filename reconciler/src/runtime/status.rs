@@ -26,7 +26,7 @@ const LISTED_COMPONENTS: usize = 256;
 const HISTORY: usize = 10;
 
 /// The spec of a component's object.
-pub(super) fn component_spec(runtime: &str, desired: &DesiredComponent, suspend: Option<bool>) -> RuntimeComponentSpec {
+pub(super) fn component_spec(runtime: &str, desired: &DesiredComponent) -> RuntimeComponentSpec {
     RuntimeComponentSpec {
         runtime: runtime.to_owned(),
         component: desired.name.to_string(),
@@ -39,8 +39,8 @@ pub(super) fn component_spec(runtime: &str, desired: &DesiredComponent, suspend:
         depends_on: desired.depends_on.iter().map(ToString::to_string).collect(),
         service_account_name: desired.service_account.as_deref().map(str::to_owned),
         timeout: desired.timeout.map(Into::into),
-        // Belongs to people.
-        suspend,
+        // Belongs to people: what is not said here is not taken from them.
+        suspend: None,
     }
 }
 

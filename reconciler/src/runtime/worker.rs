@@ -151,11 +151,11 @@ impl Worker {
         let now = setup.clock.now();
         let mut records = BTreeMap::new();
         let mut specs = BTreeMap::new();
-        for component in listed {
+        for mut component in listed {
             let name: Arc<str> = component.spec.component.as_str().into();
-            outlet.found(&name, &component);
             let mut record = Record::new(name.clone(), component.status.clone().unwrap_or_default(), now);
-            record.suspended = component.spec.suspend == Some(true);
+            record.suspended = component.spec.suspend.take() == Some(true);
+            outlet.found(&name, &component);
             records.insert(name.clone(), record);
             specs.insert(name, component.spec);
         }

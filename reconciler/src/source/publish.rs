@@ -17,7 +17,7 @@ use super::workshop::{Changed, Opened};
 use crate::FIELD_MANAGER;
 use crate::event::{self, Happening};
 use crate::refusal::Refusal;
-use crate::runtime::{Standing, as_json, patch_status, unflipped};
+use crate::runtime::{Standing, as_json, put_status, unflipped};
 
 const WRITES_AT_ONCE: usize = 8;
 /// What keeps a source until its runtimes are seen to.
@@ -142,9 +142,12 @@ impl Source {
         let status = status::source(&self.report, &self.object, &self.rollup.all(), self.with.setup.clock.now());
         self.standing.set(self.report.facts(status.state.unwrap_or_default()));
         let status = unflipped(&self.written, as_json(&status));
+        if status == self.written {
+            return;
+        }
         let Ok(own) = self.with.setup.cluster.own() else { return };
         let api: Api<GitSource> = Api::namespaced(own, &self.namespace);
-        match patch_status(&api, &self.name, &self.written, &status).await {
+        match put_status(&api, &self.name, &status).await {
             Ok(()) => self.written = status,
             Err(refusal) => tracing::debug!(source = %self.name, "cannot write the status: {}", refusal.message),
         }

@@ -53,11 +53,11 @@ impl Following {
             let config = watcher::Config::default().labels(&selector());
             if self.is_whole() {
                 let whole = kube::runtime::watcher(self.api(client.clone()), config);
-                let read = |object: &DynamicObject| (object.metadata.clone(), self.assess(object));
+                let read = |object: DynamicObject| self.read(object);
                 self.follow(whole, read, &mut pace).await;
             } else {
                 let partial = kube::runtime::watcher(self.api(client.clone()), config);
-                let read = |object: &PartialObjectMeta<DynamicObject>| (object.metadata.clone(), None);
+                let read = |object: PartialObjectMeta<DynamicObject>| (object.metadata, None);
                 self.follow(partial, read, &mut pace).await;
             }
         }
@@ -78,12 +78,19 @@ impl Following {
         health::needs_whole(&self.kind.resource.group, &self.kind.resource.kind)
     }
 
-    fn assess(&self, object: &DynamicObject) -> Option<Health> {
-        let mut value = serde_json::to_value(object).ok()?;
+    /// The metadata of an object that came whole, and how it is doing.
+    fn read(&self, object: DynamicObject) -> (ObjectMeta, Option<Health>) {
+        let DynamicObject { mut metadata, data: mut value, .. } = object;
+        // Who owns which field says nothing about health, and is most of what there is to copy.
+        let managed = metadata.managed_fields.take();
+        let copied = serde_json::to_value(&metadata);
+        metadata.managed_fields = managed;
+        let Ok(copied) = copied else { return (metadata, None) };
         // In a list, what they are is said once for all.
         value["apiVersion"] = self.kind.resource.api_version.as_str().into();
         value["kind"] = self.kind.resource.kind.as_str().into();
-        Some(self.hub.assess(&value))
+        value["metadata"] = copied;
+        (metadata, Some(self.hub.assess(&value)))
     }
 
     /// Everything that there is, once.
@@ -94,14 +101,14 @@ impl Following {
         loop {
             let next = if self.is_whole() {
                 let page = api.list(&params).await?;
-                for object in &page.items {
-                    listing.saw(self.take((object.metadata.clone(), self.assess(object))));
+                for object in page.items {
+                    listing.saw(self.take(self.read(object)));
                 }
                 page.metadata.continue_
             } else {
                 let page = api.list_metadata(&params).await?;
-                for object in &page.items {
-                    listing.saw(self.take((object.metadata.clone(), None)));
+                for object in page.items {
+                    listing.saw(self.take((object.metadata, None)));
                 }
                 page.metadata.continue_
             };
@@ -118,7 +125,7 @@ impl Following {
     async fn follow<K>(
         &self,
         events: impl Stream<Item = watcher::Result<Event<K>>>,
-        read: impl Fn(&K) -> (ObjectMeta, Option<Health>),
+        read: impl Fn(K) -> (ObjectMeta, Option<Health>),
         pace: &mut Pace,
     ) {
         let mut events = std::pin::pin!(events);
@@ -132,7 +139,7 @@ impl Following {
             match event {
                 Some(Ok(Event::Init)) => listing = Some(self.hub.index.begin_listing()),
                 Some(Ok(Event::InitApply(object))) => {
-                    let key = self.take(read(&object));
+                    let key = self.take(read(object));
                     if let Some(listing) = &mut listing {
                         listing.saw(key);
                     }
@@ -143,9 +150,9 @@ impl Following {
                     }
                     self.turn(WatchState::Watching);
                 }
-                Some(Ok(Event::Apply(object))) => drop(self.take(read(&object))),
+                Some(Ok(Event::Apply(object))) => drop(self.take(read(object))),
                 Some(Ok(Event::Delete(object))) => {
-                    let (metadata, _) = read(&object);
+                    let (metadata, _) = read(object);
                     self.hub.index.gone(&self.key(&metadata), metadata.uid.as_deref());
                 }
                 Some(Err(error)) => {

@@ -11,9 +11,9 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// How often a runtime tells how far it is.
 const PROGRESS: Duration = Duration::from_secs(10);
 /// How long after one component the next one tells that it is under way. A thousand must not spend their time on telling.
-const SPACING: Duration = Duration::from_secs(1);
+const SPACING: Duration = Duration::from_secs(2);
 /// How long any of them may wait.
-const LONGEST: Duration = Duration::from_secs(30);
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// How soon a status must be seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

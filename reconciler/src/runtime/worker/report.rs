@@ -57,17 +57,11 @@ impl Worker {
             if matches!(record.phase, Phase::Settling { deadline } if record.is_late(deadline, now)) {
                 record.answer();
             }
-            let before = self.specs.get(&name);
-            let spec = match &record.desired {
-                Some(desired) => {
-                    let suspend = before.and_then(|before| before.suspend);
-                    status::component_spec(&self.ctx.runtime, desired, suspend)
-                }
+            let spec = match (&record.desired, self.specs.get(&name)) {
+                (Some(desired), _) => status::component_spec(&self.ctx.runtime, desired),
                 // On its way out it is what it was.
-                None => match before {
-                    Some(before) => before.clone(),
-                    None => continue,
-                },
+                (None, Some(before)) => before.clone(),
+                (None, None) => continue,
             };
             let status = status::component(record, now);
             if status == record.status && self.specs.get(&name) == Some(&spec) {

@@ -100,3 +100,25 @@ async fn a_component_that_was_suspended_and_resumed_is_looked_at_as_it_is_now() 
         until(&api, &component, "the status is of the newest generation", is(state)).await;
     }
 }
+
+#[tokio::test]
+async fn a_component_that_a_process_found_suspended_stays_resumed() {
+    let scene = Scene::new("found").await;
+    scene.component("web", "1.0.0", &config("settings", "git"));
+    let first = scene.push();
+    scene.follow().await;
+    let reeve = scene.reeve();
+    scene.applied(&first).await;
+    let component = format!("{}.web", scene.runtime);
+    scene.suspend::<RuntimeComponent>(&component, true).await;
+    scene.component_is("web", State::Suspended, "Suspended").await;
+    reeve.terminate().await;
+
+    let _reeve = scene.reeve();
+    scene.suspend::<RuntimeComponent>(&component, false).await;
+    scene.component_is("web", State::Ready, "Ready").await;
+    scene.component("web", "1.1.0", &config("settings", "second"));
+    let second = scene.push();
+    scene.applied(&second).await;
+    scene.comes_to_say("settings", "second").await;
+}

@@ -1,0 +1,178 @@
+//! What the cluster has of a runtime, a component or a source, and the write that makes its status another.
+
+use http::header::CONTENT_TYPE;
+use kube::{Api, Resource};
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::FIELD_MANAGER;
+use crate::hash;
+use crate::refusal::Refusal;
+
+/// Kubernetes takes JSON for the YAML that the name promises.
+const APPLY: &str = "application/apply-patch+yaml";
+const JSON_PATCH: &str = "application/json-patch+json";
+
+/// What the cluster has. Small, since there is one for every component: of what is said only the hash is kept.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Written {
+    spec: Option<Box<str>>,
+    status: Option<Box<str>>,
+    turns: Box<str>,
+    pub(super) generation: Option<i64>,
+    pub(super) uid: Option<String>,
+}
+
+/// What the API server answers to a write, as far as anybody wants to know.
+#[derive(Debug, Default, Deserialize)]
+struct Answer {
+    metadata: Identity,
+    #[serde(default)]
+    status: Value,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Identity {
+    uid: Option<String>,
+    generation: Option<i64>,
+}
+
+impl Written {
+    /// What was found.
+    pub(super) fn found(uid: Option<String>, generation: Option<i64>, status: &impl Serialize) -> Self {
+        let mut written = Self { uid, generation, ..Self::default() };
+        written.said(&as_json(status));
+        written
+    }
+
+    /// What was found, of which this is the spec.
+    pub(super) fn with_spec(mut self, spec: &impl Serialize) -> Self {
+        self.spec = Some(hash::of(&as_json(spec)).into());
+        self
+    }
+
+    fn said(&mut self, status: &Value) {
+        self.status = Some(hash::of(status).into());
+        let turn = |of: &Value| json!({ "type": of["type"], "status": of["status"], "lastTransitionTime": of["lastTransitionTime"] });
+        let turns: Vec<Value> = status["conditions"].as_array().into_iter().flatten().map(turn).collect();
+        self.turns = json!({ "conditions": turns }).to_string().into();
+    }
+
+    /// Applies `object` with its spec, unless the cluster has the spec already. True if it did.
+    pub(super) async fn apply<K: Resource + Clone>(
+        &mut self,
+        api: &Api<K>,
+        name: &str,
+        object: &Value,
+    ) -> Result<bool, Refusal> {
+        let spec = hash::of(&object["spec"]);
+        if self.spec.as_deref() == Some(&spec) {
+            return Ok(false);
+        }
+        let path = format!("{name}?fieldManager={FIELD_MANAGER}&force=true");
+        let answer: Answer = patch(api, &path, APPLY, object).await.map_err(|error| Refusal::of(&error))?;
+        let Answer { metadata, status } = answer;
+        if metadata.uid != self.uid {
+            // Another object, which says what it says.
+            self.said(&status);
+        }
+        self.spec = Some(spec.into());
+        self.uid = metadata.uid;
+        self.generation = metadata.generation;
+        Ok(true)
+    }
+
+    /// Makes the status this one, unless it is.
+    pub(super) async fn say<K: Resource + Clone>(
+        &mut self,
+        api: &Api<K>,
+        name: &str,
+        status: &impl Serialize,
+    ) -> Result<(), Refusal> {
+        let Some(status) = self.news(status) else { return Ok(()) };
+        put_status(api, name, &status).await?;
+        self.said(&status);
+        Ok(())
+    }
+
+    /// The status as it is to be said, if that is another one than the cluster has.
+    fn news(&self, status: &impl Serialize) -> Option<Value> {
+        let before = serde_json::from_str(&self.turns).unwrap_or_default();
+        let status = unflipped(&before, as_json(status));
+        (self.status.as_deref() != Some(&hash::of(&status))).then_some(status)
+    }
+}
+
+/// A status whose conditions keep their time where the cluster has them as they are: one that flipped and flipped back
+/// before it was written is no news.
+pub(crate) fn unflipped(before: &Value, mut after: Value) -> Value {
+    let before = before["conditions"].as_array().map_or(&[][..], Vec::as_slice);
+    for condition in after.get_mut("conditions").and_then(Value::as_array_mut).into_iter().flatten() {
+        let same = before.iter().find(|old| old["type"] == condition["type"] && old["status"] == condition["status"]);
+        if let Some(same) = same {
+            condition["lastTransitionTime"] = same["lastTransitionTime"].clone();
+        }
+    }
+    after
+}
+
+/// Makes the status of an object this one, whatever it was.
+pub(crate) async fn put_status<K: Resource + Clone>(api: &Api<K>, name: &str, status: &Value) -> Result<(), Refusal> {
+    let path = format!("{name}/status?fieldManager={FIELD_MANAGER}");
+    let change = json!([{ "op": "add", "path": "/status", "value": status }]);
+    match patch::<K, IgnoredAny>(api, &path, JSON_PATCH, &change).await {
+        Ok(_) => Ok(()),
+        // Whoever deleted it wants to know no more.
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+        Err(error) => Err(Refusal::of(&error)),
+    }
+}
+
+/// Sends a patch of this type, and reads of the answer what is wanted.
+async fn patch<K: Resource + Clone, A: DeserializeOwned>(
+    api: &Api<K>,
+    path: &str,
+    content_type: &str,
+    change: &Value,
+) -> Result<A, kube::Error> {
+    let request = http::Request::patch(format!("{}/{path}", api.resource_url())).header(CONTENT_TYPE, content_type);
+    let request = request.body(change.to_string().into_bytes()).map_err(kube::Error::HttpError)?;
+    api.clone().into_client().request(request).await
+}
+
+pub(crate) fn as_json(value: &impl Serialize) -> Value {
+    match serde_json::to_value(value) {
+        Ok(Value::Null) | Err(_) => json!({}),
+        Ok(value) => value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(ready: &str, since: &str) -> Value {
+        json!({ "state": "Ready", "conditions": [{ "type": "Ready", "status": ready, "lastTransitionTime": since }] })
+    }
+
+    #[test]
+    fn a_condition_that_flipped_and_flipped_back_unseen_is_no_news() {
+        let before = status("True", "2026-01-01T00:00:00Z");
+        assert_eq!(unflipped(&before, status("True", "2026-01-02T00:00:00Z")), before);
+        let flipped = status("False", "2026-01-02T00:00:00Z");
+        assert_eq!(unflipped(&before, flipped.clone()), flipped);
+        assert_eq!(unflipped(&json!({}), flipped.clone()), flipped);
+        assert_eq!(unflipped(&before, json!({})), json!({}));
+    }
+
+    #[test]
+    fn of_a_status_so_much_is_kept_that_its_conditions_keep_their_times() {
+        let before = status("True", "2026-01-01T00:00:00Z");
+        let written = Written::found(None, None, &before);
+        assert_eq!(written.news(&status("True", "2026-01-02T00:00:00Z")), None, "it is no news");
+        let flipped = status("False", "2026-01-02T00:00:00Z");
+        assert_eq!(written.news(&flipped), Some(flipped.clone()));
+        assert_eq!(Written::default().news(&flipped), Some(flipped));
+    }
+}
