@@ -116,7 +116,7 @@ async fn a_component_that_a_process_found_suspended_stays_resumed() {
 
     let _reeve = scene.reeve();
     scene.suspend::<RuntimeComponent>(&component, false).await;
-    scene.component_is("web", State::Ready, "Ready").await;
+    scene.component_is("web", State::Ready, "Succeeded").await;
     scene.component("web", "1.1.0", &config("settings", "second"));
     let second = scene.push();
     scene.applied(&second).await;
