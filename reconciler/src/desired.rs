@@ -125,13 +125,19 @@ impl Desired {
         let rules: Vec<Value> = all.filter(|object| &*object.key.kind == "ScalingRule").map(as_json).collect();
         let delegated = payload::delegated(rules.iter());
         let mut findings = Vec::new();
+        let before = before.into_iter().flat_map(|before| &before.components);
+        let before: HashMap<&str, &Arc<DesiredComponent>> =
+            before.map(|component| (&*component.name, component)).collect();
         let components = bundle.components.iter().map(|component| {
-            let same =
-                before.and_then(|before| before.component(&component.name)).filter(|before| before.is_of(component));
+            let before = before.get(&*component.name).copied();
             // What is delegated may change although the component does not.
-            match same.filter(|_| delegated.is_empty()) {
+            match before.filter(|before| delegated.is_empty() && before.is_of(component)) {
                 Some(same) => same.clone(),
-                None => Arc::new(DesiredComponent::new(component, namespace, &delegated, &mut findings)),
+                None => {
+                    let mut new = DesiredComponent::new(component, namespace, &delegated, &mut findings);
+                    new.share(before.into_iter().flat_map(|before| &before.objects));
+                    Arc::new(new)
+                }
             }
         });
         let components = components.collect();
@@ -202,6 +208,16 @@ impl DesiredComponent {
             jobs,
             health: expressions(component, findings),
             health_rules: component.health.clone(),
+        }
+    }
+
+    /// Takes what is sent from these objects where it is the same: for a while there are both.
+    fn share<'a>(&mut self, before: impl Iterator<Item = &'a DesiredObject>) {
+        let before: HashMap<&ObjectKey, &Arc<[u8]>> = before.map(|object| (&object.key, &object.payload)).collect();
+        for object in &mut self.objects {
+            if let Some(same) = before.get(&object.key).filter(|before| ***before == object.payload) {
+                object.payload = Arc::clone(same);
+            }
         }
     }
 
