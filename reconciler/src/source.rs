@@ -334,7 +334,9 @@ impl Source {
                 self.in_force = Some(InForce { url, path, revision });
             }
             Err(finding) => {
-                warn!(source = %self.name, revision = %revision.shown, "the last good revision cannot be used: {}", finding.message);
+                if self.is_news("last good", &finding) {
+                    warn!(source = %self.name, revision = %revision.shown, "the last good revision cannot be used: {}", finding.message);
+                }
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The edge of the lease: asks the server what the elector wants asked, in time, and keeps the gate in step with it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -29,6 +29,8 @@ pub(crate) struct Contender<S: Store = KubeStore> {
     keeper: GateKeeper,
     metrics: OneLease,
     leading: bool,
+    /// Why the last request failed, if it did.
+    told: Mutex<Option<String>>,
 }
 
 impl<S: Store> Contender<S> {
@@ -41,7 +43,7 @@ impl<S: Store> Contender<S> {
     ) -> Self {
         let (lease, identity) = (config.name.clone(), config.identity.clone());
         let elector = Elector::new(config);
-        Self { store, lease, identity, elector, clock, keeper, metrics, leading: false }
+        Self { store, lease, identity, elector, clock, keeper, metrics, leading: false, told: Mutex::default() }
     }
 
     /// Contends until `stop` resolves, then closes the gate and gives the lease up, so that a standby need not wait.
@@ -82,19 +84,29 @@ impl<S: Store> Contender<S> {
     {
         let within = self.elector.request_within(self.clock.now());
         match timeout(within, request(&self.store)).await {
-            Ok(Ok(event)) => event,
+            Ok(Ok(event)) => {
+                self.tell(None);
+                event
+            }
             Ok(Err(StoreError::Changed)) => Event::Refused,
-            Ok(Err(error @ StoreError::Request { .. })) => {
-                self.metrics.failures.inc();
-                warn!(lease = self.lease, "{}", chain(&error));
-                Event::Failed
-            }
-            Err(_) => {
-                self.metrics.failures.inc();
-                warn!(lease = self.lease, within_ms = within.as_millis(), "the lease request was not answered in time");
-                Event::Failed
-            }
+            Ok(Err(error @ StoreError::Request { .. })) => self.fail(chain(&error)),
+            Err(_) => self.fail("the lease request was not answered in time".to_owned()),
         }
+    }
+
+    /// One line for each changed failure, not for each try.
+    fn fail(&self, why: String) -> Event {
+        self.metrics.failures.inc();
+        self.tell(Some(why));
+        Event::Failed
+    }
+
+    fn tell(&self, failure: Option<String>) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(why) = failure.as_ref().filter(|why| told.as_ref() != Some(*why)) {
+            warn!(lease = self.lease, "{why}");
+        }
+        *told = failure;
     }
 
     async fn write<'a, F>(&'a self, request: impl FnOnce(&'a S) -> F) -> Event

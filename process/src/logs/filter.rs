@@ -44,6 +44,10 @@ fn parse(asked: &str) -> Result<EnvFilter, ParseError> {
         // Calls every failed request an error, without its cause; whoever made the request says more.
         directives.push("kube_client::client::builder=off".to_owned());
     }
+    if !asked.contains("kube_runtime") {
+        // Warns at every try; whoever follows the watch tells each failure once.
+        directives.push("kube_runtime::watcher=off".to_owned());
+    }
     // Later directives replace earlier ones of the same target.
     directives.push(asked.to_owned());
     EnvFilter::builder().parse(directives.join(","))

@@ -66,6 +66,7 @@ fn a_plain_level_is_for_reeve_and_leaves_libraries_at_info() {
         trace!("ours");
         trace!(target: "hyper::proto::h1", "headers");
         error!(target: "kube_client::client::builder", "failed with error client error (Connect)");
+        warn!(target: "kube_runtime::watcher", "watch list error with 403");
         info!(target: "rustls", "kept");
     });
     assert_eq!(lines.len(), 2, "{lines:?}");

@@ -38,6 +38,10 @@ pub(super) fn run(args: RunArgs) -> ExitCode {
 async fn work(args: RunArgs, process: Process) -> Result<(), Failure> {
     let ready = process.health.check("configuration");
     let config = configure(&args.connection).await?;
+    let folder = &args.data_folder;
+    std::fs::create_dir_all(folder).map_err(|cause| {
+        format!("cannot use {} as --data-folder: {cause}; name a folder that can be written to", folder.display())
+    })?;
     let program = std::env::current_exe()?;
     let with = Everything {
         accepted: process.health.check("credentials"),

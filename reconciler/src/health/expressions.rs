@@ -109,7 +109,8 @@ impl Expressions {
                 (Ok(true), Which::Current) => return Health::current(""),
                 (Ok(true), Which::Failed) => return Health::failed("the expression failed is true"),
                 (Ok(true), Which::InProgress) => return Health::in_progress("the expression inProgress is true"),
-                (Ok(false), _) => {}
+                // What there is not yet cannot have failed either.
+                (Ok(false), _) | (Err(Trouble::Missing(_)), Which::Failed) => {}
                 (Err(Trouble::Missing(what)), which) => {
                     return Health::in_progress(format!("the expression {} waits: {what}", which.name()));
                 }

@@ -271,8 +271,18 @@ impl Pages {
             ..ObjectMeta::default()
         };
         let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
-        let written = match version {
-            Some(_) => self.api.replace(name, &params, &page).await,
+        let replaced = match version {
+            Some(_) => Some(self.api.replace(name, &params, &page).await),
+            None => None,
+        };
+        let written = match replaced {
+            // Somebody deleted it; what it said is known here, and whoever took over would have kept it.
+            Some(Err(kube::Error::Api(status))) if status.code == 404 => {
+                tracing::warn!(page = name, "the inventory page was deleted, and is made anew");
+                page.metadata.resource_version = None;
+                self.api.create(&params, &page).await
+            }
+            Some(replaced) => replaced,
             None => self.api.create(&params, &page).await,
         };
         match written {

@@ -57,7 +57,7 @@ pub(super) struct Condition {
 
 /// One component.
 #[derive(Clone, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "four facts that have nothing to do with each other")]
+#[expect(clippy::struct_excessive_bools, reason = "five facts that have nothing to do with each other")]
 pub(super) struct Record {
     pub(super) name: Arc<str>,
     /// What Git wants of it; `None` once it left Git.
@@ -82,6 +82,8 @@ pub(super) struct Record {
     pub(super) suspended: bool,
     /// It was ready when the process started and nothing speaks against it yet: what was said of it stands.
     pub(super) verifying: bool,
+    /// It was told to fail and not yet to be well again.
+    pub(super) ailing: bool,
     /// Objects changed while a task was under way, which may have looked before.
     pub(super) stale: bool,
     /// The annotation that asks to reconcile, until it is done.
@@ -113,6 +115,7 @@ impl Record {
             again_at: None,
             suspended: false,
             verifying: false,
+            ailing: false,
             stale: false,
             request: None,
             answered: None,

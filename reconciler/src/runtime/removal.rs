@@ -24,8 +24,8 @@ pub(super) async fn remove(
     target: ComponentTarget,
     removals: Vec<(ObjectKey, Stage, Removal)>,
     patience: Duration,
-) -> Result<i32, Trouble> {
-    let mut changes = 0;
+    report: &mut Report,
+) -> Result<(), Trouble> {
     for stage in Stage::ALL.into_iter().rev() {
         let of_stage: Vec<_> = removals.iter().filter(|(_, at, _)| *at == stage).collect();
         let deleting = of_stage.iter().filter(|(_, _, removal)| matches!(removal, Removal::Delete));
@@ -44,16 +44,19 @@ pub(super) async fn remove(
         let mut troubles = Vec::new();
         while let Some(result) = results.next().await {
             match result {
-                Ok(deleted) => changes += i32::from(deleted),
+                Ok(deleted) => {
+                    report.changes += i32::from(deleted.is_some());
+                    report.removed.extend(deleted);
+                }
                 Err(trouble) => troubles.push(trouble),
             }
         }
         worst(troubles)?;
     }
-    Ok(changes)
+    Ok(())
 }
 
-/// True if something was deleted. The entry goes when the object has.
+/// The object if it was deleted. The entry goes when the object has.
 async fn remove_one(
     ctx: &Context,
     applier: &Applier,
@@ -61,18 +64,18 @@ async fn remove_one(
     key: &ObjectKey,
     removal: Removal,
     patience: Duration,
-) -> Result<bool, Trouble> {
-    let Some(entry) = ctx.keeper.read(|ledger| ledger.get(key).cloned()) else { return Ok(false) };
+) -> Result<Option<ObjectKey>, Trouble> {
+    let Some(entry) = ctx.keeper.read(|ledger| ledger.get(key).cloned()) else { return Ok(None) };
     let forget = || ctx.keeper.note([Change::Drop(key.clone())]);
     let is_gone = removal == Removal::Forget && !applier.is_under_way(key);
     if is_gone || removal == Removal::Release {
         forget();
-        return Ok(false);
+        return Ok(None);
     }
     let Some(kind) = served(ctx, key, &entry).await? else {
         // Its kind went, and all objects of it.
         forget();
-        return Ok(false);
+        return Ok(None);
     };
     let scope = ctx.scope(&applier.account, target, key);
     ctx.hub.watch(&scope, &kind).await?;
@@ -82,7 +85,7 @@ async fn remove_one(
             let ours = there.filter(|live| live.owner.as_ref() == Some(&ctx.owner));
             let Some(live) = ours.filter(|live| leave(key, live, &ctx.rules()) == Removal::Delete) else {
                 forget();
-                return Ok(false);
+                return Ok(None);
             };
             Some(live)
         }
@@ -104,7 +107,7 @@ async fn remove_one(
         applier.until_gone(key, &kind, patience).await?;
     }
     forget();
-    Ok(true)
+    Ok(Some(key.clone()))
 }
 
 /// Takes a whole component away.
@@ -124,7 +127,7 @@ pub(super) async fn dissolve(
         watch_entries(ctx, &account, &entries).await?;
         let plan = crate::plan::removal(entries, ctx, &ctx.rules(), &|key| ctx.wanted.has(key));
         let applier = ctx.applier(account);
-        report.changes += remove(ctx, &applier, target, plan.removals, ctx.spec.timeout.into()).await?;
+        remove(ctx, &applier, target, plan.removals, ctx.spec.timeout.into(), report).await?;
     }
     // That nothing is left is written down before anyone is told.
     ctx.keeper.flush().await?;

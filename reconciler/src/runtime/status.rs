@@ -135,7 +135,9 @@ fn why(record: &Record, now: Timestamp) -> (&'static str, String) {
         Phase::Ready => {
             let standing = record.drift.values().filter(|drifted| !drifted.repaired).collect::<Vec<_>>();
             if standing.is_empty() {
-                (reason::SUCCEEDED, format!("{} objects are applied and healthy", record.condition.total))
+                let total = record.condition.total;
+                let are = if total == 1 { "is" } else { "are" };
+                (reason::SUCCEEDED, format!("{} {are} applied and healthy", counted(total, "object")))
             } else {
                 ("Drifted", drift_message(&standing))
             }
@@ -291,6 +293,11 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
     let mut short: String = text.chars().take(most.saturating_sub(3)).collect();
     short.push_str("...");
     short
+}
+
+/// `1 object`, `2 objects`.
+pub(super) fn counted(number: i32, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
 fn count(number: usize) -> i32 {

@@ -19,7 +19,7 @@ use crate::cluster::{Applier, ApplyError};
 use crate::desired::{DesiredComponent, DesiredObject, Stage};
 use crate::ledger::{Change, Entry, object_ref};
 use crate::live::Live;
-use crate::payload::{self, Apply};
+use crate::payload::{self, Apply, Prune};
 use crate::plan::{Action, Step};
 
 /// Steps of one component that may wait for a slot at once.
@@ -54,6 +54,8 @@ pub(super) enum Occasion {
 pub(super) struct Report {
     /// Objects created, changed or deleted.
     pub(super) changes: i32,
+    /// Objects that left Git and were deleted.
+    pub(super) removed: Vec<ObjectKey>,
     /// Objects that others had changed.
     pub(super) drifted: Vec<Drifted>,
     /// Jobs that ran.
@@ -93,8 +95,7 @@ impl Work {
         let account = self.ctx.account(&self.desired);
         watch_entries(&self.ctx, &account, &self.ctx.keeper.entries_of(&self.desired.name)).await?;
         let removals = self.ctx.plan(&self.desired).removals;
-        report.changes += remove(&self.ctx, &self.applier(), self.desired.target, removals, self.patience).await?;
-        Ok(())
+        remove(&self.ctx, &self.applier(), self.desired.target, removals, self.patience, report).await
     }
 
     /// Refuses what a tenant or a component of the control plane may not have.
@@ -121,6 +122,7 @@ impl Work {
             troubles.push(Trouble::lasting("Conflict", message).about(key));
         }
         let steps: Vec<Step> = plan.steps.into_iter().filter(|step| step.stage == stage).collect();
+        self.let_stay(&steps);
         self.write_ahead(&steps).await?;
         let (going, steps): (Vec<Step>, Vec<Step>) = steps.into_iter().partition(|step| step.action == Action::Replace);
         self.carry_out(&applier, &steps, report, &mut troubles).await;
@@ -206,6 +208,14 @@ impl Work {
             (!ours).then(|| (step.key.clone(), self.planned(object)))
         });
         Ok(self.ctx.keeper.store(planned.collect(), written().map(|step| &step.key)).await?)
+    }
+
+    /// What is not written cannot say by itself that it stays when it leaves Git, so it is forgotten while Git says so.
+    fn let_stay(&self, steps: &[Step]) {
+        let left = steps.iter().filter(|step| step.action == Action::Leave);
+        let objects = left.filter_map(|step| self.desired.object(&step.key));
+        let staying = objects.filter(|object| object.keep || object.options.prune == Prune::Never);
+        self.ctx.keeper.note(staying.map(|object| Change::Drop(object.key.clone())));
     }
 
     pub(super) fn planned(&self, object: &DesiredObject) -> Entry {

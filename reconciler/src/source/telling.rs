@@ -52,14 +52,18 @@ impl Source {
 
     /// One line and one event per changed failure. True if it was told now.
     pub(super) fn tell(&mut self, about: &'static str, finding: &Finding) -> bool {
-        let line = format!("{}: {}", finding.reason, finding.message);
-        if self.told.get(about) == Some(&line) {
-            return false;
+        let is_news = self.is_news(about, finding);
+        if is_news {
+            warn!(source = %self.name, reason = finding.reason, "{}", finding.message);
+            self.report.events.push((true, finding.reason.to_owned(), finding.message.clone()));
         }
-        warn!(source = %self.name, reason = finding.reason, "{}", finding.message);
-        self.report.events.push((true, finding.reason.to_owned(), finding.message.clone()));
-        self.told.insert(about, line);
-        true
+        is_news
+    }
+
+    /// Whether this was not the last that was told about it. From now on it is.
+    pub(super) fn is_news(&mut self, about: &'static str, finding: &Finding) -> bool {
+        let line = format!("{}: {}", finding.reason, finding.message);
+        self.told.insert(about, line.clone()) != Some(line)
     }
 
     pub(super) fn recovered(&mut self, about: &'static str) {

@@ -165,6 +165,9 @@ pub(in crate::cli) async fn configure(args: &ConnectionArgs) -> Result<Config, C
     if let (Ok(kubeconfig), Some(context)) = (&read, &args.context) {
         has_context(kubeconfig, context, args)?;
     }
+    if let Ok(kubeconfig) = &read {
+        has_addresses(kubeconfig, args)?;
+    }
     let found = match read {
         Ok(kubeconfig) if is_empty(&kubeconfig) => Err(KubeconfigError::FindPath),
         Ok(kubeconfig) => Config::from_custom_kubeconfig(kubeconfig, &options).await,
@@ -193,6 +196,24 @@ fn has_context(kubeconfig: &Kubeconfig, wanted: &str, args: &ConnectionArgs) -> 
     });
     let cause = said(&format!("there is no context `{wanted}`: {meant}"));
     Err(ClusterError::Kubeconfig { file: args.kubeconfig.clone(), cause })
+}
+
+/// Refuses a server or proxy that is no address: kube takes any text for one and breaks off when it is used.
+fn has_addresses(kubeconfig: &Kubeconfig, args: &ConnectionArgs) -> Result<(), ClusterError> {
+    let clusters = kubeconfig.clusters.iter().filter_map(|cluster| Some((&cluster.name, cluster.cluster.as_ref()?)));
+    for (name, cluster) in clusters {
+        for (field, given) in [("server", &cluster.server), ("proxy-url", &cluster.proxy_url)] {
+            let Some(given) = given.as_deref().filter(|given| !given.is_empty()) else { continue };
+            let parsed = given.parse::<http::Uri>();
+            if !parsed.is_ok_and(|address| address.scheme().is_some() && address.host().is_some()) {
+                let cause = format!(
+                    "{field} of the cluster `{name}` is `{given}`: write an address such as https://10.0.0.1:6443"
+                );
+                return Err(ClusterError::Kubeconfig { file: args.kubeconfig.clone(), cause: said(&cause) });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A file such as /dev/null, by which people say that there is none.

@@ -62,7 +62,8 @@ impl Tally {
         let also = |many: usize, what: &str| if many > 0 { format!(", {many} {what}") } else { String::new() };
         let suspended = also(suspended, "suspended");
         if create + take_over + update + repair + delete + jobs + refused + ended == 0 {
-            return format!("nothing to do: {kept} objects are as Git says{suspended}");
+            let are = if kept == 1 { "is" } else { "are" };
+            return format!("nothing to do: {} {are} as Git says{suspended}", count(kept, "object"));
         }
         let jobs = if jobs > 0 { format!(", {} to run", count(jobs, "Job")) } else { String::new() };
         let ended = if ended > 0 { format!(", {} to end", count(ended, "runtime")) } else { String::new() };

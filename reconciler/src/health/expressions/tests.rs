@@ -45,6 +45,16 @@ fn in_progress_is_asked_before_failed_and_failed_before_current() {
 }
 
 #[test]
+fn what_is_not_there_yet_has_not_failed() {
+    let rules =
+        Expressions::parse("example.com/v1", "Thing", "status.ready", None, Some("status.phase == 'Failed'")).unwrap();
+    let waits = (HealthState::InProgress, "the expression current waits: there is no ready".to_owned());
+    assert_eq!(judged(&rules, &json!({})), waits);
+    assert_eq!(judged(&rules, &json!({ "ready": true })).0, HealthState::Current);
+    assert_eq!(judged(&rules, &json!({ "ready": false, "phase": "Failed" })).0, HealthState::Failed);
+}
+
+#[test]
 fn what_is_not_there_yet_is_waited_for_and_named() {
     let cases = [
         ("status.phase == 'Ready'", "the expression current waits: there is no phase"),

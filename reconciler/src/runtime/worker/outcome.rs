@@ -24,7 +24,8 @@ impl Worker {
         self.running.remove(&name);
         self.touched.insert(name.clone());
         // What was done counts, also if what came next failed.
-        let report = ended.report;
+        let mut report = ended.report;
+        let removed = std::mem::take(&mut report.removed);
         record.changes += report.changes;
         if let Some(rollout) = &mut self.rollout {
             rollout.changes += report.changes;
@@ -33,6 +34,7 @@ impl Worker {
             record.status.jobs.retain(|before| before.name != run.name || before.phase != run.phase);
             record.status.jobs.push(run.clone());
         }
+        self.tell_removed(&name, &removed);
         match ended.result {
             Err(trouble) if trouble.fenced => return Err(trouble),
             Err(trouble) => {
@@ -43,8 +45,10 @@ impl Worker {
         }
         match ended.task {
             Task::Lay => {
-                record.laid = true;
-                record.phase = Phase::Waiting(Vec::new());
+                if let Some(record) = self.records.get_mut(&name) {
+                    record.laid = true;
+                    record.phase = Phase::Waiting(Vec::new());
+                }
             }
             Task::Apply => {
                 self.applied(&name, report);

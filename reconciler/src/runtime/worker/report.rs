@@ -6,6 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use reeve_crds::State;
 use reeve_crds::outcome::{Failure, Outcome};
+use reeve_renderer::object::ObjectKey;
 use tracing::{info, warn};
 
 use super::{Standing, Worker};
@@ -15,9 +16,11 @@ use crate::runtime::Trouble;
 use crate::runtime::drift::Drifted;
 use crate::runtime::record::{Phase, Record, job_under_way};
 use crate::runtime::reporter::Haste;
-use crate::runtime::status::{self, RuntimeFacts, is_of};
+use crate::runtime::status::{self, RuntimeFacts, counted, is_of};
 use crate::runtime::weight;
 
+/// How many of the objects that were taken away are named.
+const REMOVED_SHOWN: usize = 10;
 /// Failures in a row after which people are told.
 const REPEATED: u32 = 3;
 /// How often the status of a whole runtime is put together while it is under way. It speaks of every component, and with
@@ -81,6 +84,9 @@ impl Worker {
             self.outlet.component(spec, status, haste(turned, settled, changes));
         }
         for (name, failure, well) in turns {
+            if well {
+                self.tell_recovered(&name);
+            }
             if let Some(failure) = failure {
                 self.tell_late(&name, &failure);
             } else if well && self.failing.remove(&name) && self.failing.is_empty() {
@@ -176,9 +182,9 @@ impl Worker {
         };
         status::remember(&mut status.history, entry);
         let note = format!(
-            "{} is applied and healthy: {} objects changed in {}",
+            "{} is applied and healthy: {} changed in {}",
             desired.revision.shown,
-            rollout.changes,
+            counted(rollout.changes, "object"),
             reeve_crds::Duration::from(millis)
         );
         info!(runtime = %self.ctx.runtime, revision = %desired.revision.shown, changes = rollout.changes, milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX), "applied");
@@ -187,9 +193,32 @@ impl Worker {
         self.news(News::Applied { revision: desired.revision.shown.to_string(), message: note });
     }
 
+    /// One line and one event for all that a task took away.
+    pub(super) fn tell_removed(&mut self, name: &Arc<str>, removed: &[ObjectKey]) {
+        let [first, more @ ..] = removed else { return };
+        let named = more.iter().take(REMOVED_SHOWN - 1).fold(first.to_string(), |all, key| format!("{all}, {key}"));
+        let rest = match removed.len().saturating_sub(REMOVED_SHOWN) {
+            0 => String::new(),
+            rest => format!(" and {rest} more"),
+        };
+        let note = format!("{name}: deleted {named}{rest}");
+        info!(runtime = %self.ctx.runtime, component = %name, objects = removed.len(), "deleted {named}{rest}");
+        // The component's own object may be gone before anybody reads it there.
+        self.outlet.event(None, false, "Pruned", &note);
+    }
+
+    fn tell_recovered(&mut self, name: &Arc<str>) {
+        let Some(record) = self.records.get_mut(name) else { return };
+        if std::mem::take(&mut record.ailing) {
+            info!(runtime = %self.ctx.runtime, component = %name, "ready again");
+            self.outlet.event(Some(name), false, "Recovered", "it is applied and healthy again");
+        }
+    }
+
     /// One line and one event per changed failure, not per try.
     pub(super) fn tell_trouble(&mut self, name: &Arc<str>, trouble: &Trouble, attempts: u32, is_news: bool) {
         self.ctx.metrics.failed(trouble.reason);
+        self.ails(name);
         if is_news {
             warn!(runtime = %self.ctx.runtime, component = %name, reason = trouble.reason, "{}", trouble.message);
             self.outlet.event(Some(name), true, trouble.reason, &trouble.message);
@@ -202,9 +231,16 @@ impl Worker {
     /// Health did not come in time.
     fn tell_late(&mut self, name: &Arc<str>, failure: &Failure) {
         self.ctx.metrics.failed(&failure.reason);
+        self.ails(name);
         warn!(runtime = %self.ctx.runtime, component = %name, reason = failure.reason, "{}", failure.message);
         self.outlet.event(Some(name), true, &failure.reason, &failure.message);
         self.tell_people(name, &failure.reason, &failure.message);
+    }
+
+    fn ails(&mut self, name: &Arc<str>) {
+        if let Some(record) = self.records.get_mut(name) {
+            record.ailing = true;
+        }
     }
 
     /// It will not mend itself soon: what, and what was last good.

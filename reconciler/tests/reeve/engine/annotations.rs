@@ -88,3 +88,24 @@ async fn a_field_that_others_may_change_is_neither_drift_nor_written_again() {
     scene.applied(&second).await;
     assert_eq!(scene.says("settings").await.unwrap(), "hand");
 }
+
+#[tokio::test]
+async fn an_object_that_is_made_once_stays_if_git_says_so_later() {
+    let scene = Scene::new("later").await;
+    let once = annotated("once", "git", "reeve.dev/apply", "IfMissing");
+    scene.component("web", "1.0.0", &(once.clone() + &config("goes", "x")));
+    let first = scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    scene.applied(&first).await;
+    let kept = once.replace("reeve.dev/apply:", "reeve.dev/prune: Never, reeve.dev/apply:");
+    assert_ne!(kept, once);
+    scene.component("web", "1.1.0", &(kept + &config("goes", "x")));
+    let second = scene.push();
+    scene.applied(&second).await;
+    scene.component("web", "1.2.0", &config("new", "x"));
+    let third = scene.push();
+    scene.applied(&third).await;
+    scene.gone(&scene.there::<ConfigMap>(), "goes").await;
+    assert_eq!(scene.says("once").await.unwrap(), "git");
+}

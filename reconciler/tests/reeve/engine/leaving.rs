@@ -100,3 +100,38 @@ async fn an_object_whose_version_is_no_longer_served_goes_all_the_same() {
     scene.applied(&third).await;
     assert!(gadgets.get_opt("two").await.unwrap().is_none());
 }
+
+#[tokio::test]
+async fn what_leaves_git_is_named_when_it_is_gone() {
+    let scene = Scene::new("named").await;
+    scene.component("web", "1.0.0", &(config("goes", "x") + &config("stays", "x")));
+    scene.component("other", "1.0.0", &config("with-it", "x"));
+    let first = scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    scene.applied(&first).await;
+    scene.component("web", "1.1.0", &config("stays", "x"));
+    scene.drop_component("other");
+    let second = scene.push();
+    scene.applied(&second).await;
+    scene.event("Pruned", &["web: deleted", &format!("ConfigMap {}/goes", scene.target)]).await;
+    scene.event("Pruned", &["other: deleted", &format!("ConfigMap {}/with-it", scene.target)]).await;
+}
+
+#[tokio::test]
+async fn what_left_git_goes_although_somebody_deleted_the_inventory() {
+    let scene = Scene::new("deleted").await;
+    scene.component("web", "1.0.0", &(config("goes", "x") + &config("stays", "x")));
+    let first = scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    scene.applied(&first).await;
+    scene.knows(&["ConfigMap/goes", "ConfigMap/stays"]).await;
+    let page = format!("{}.0", scene.runtime);
+    scene.cluster.kubectl(&["delete", "inventories.reeve.dev", &page, "-n", &scene.namespace]).await;
+    scene.component("web", "1.1.0", &config("stays", "x"));
+    let second = scene.push();
+    scene.applied(&second).await;
+    scene.gone(&scene.there::<ConfigMap>(), "goes").await;
+    scene.knows(&["ConfigMap/stays"]).await;
+}

@@ -58,6 +58,7 @@ async fn a_quota_that_is_used_up() {
     assert_eq!(failure.object.unwrap().name, "hidden");
     scene.cluster.kubectl(&["delete", "resourcequota", "no-secrets", "-n", &scene.target]).await;
     scene.component_is("bad", State::Ready, "Succeeded").await;
+    scene.event("Recovered", &["applied and healthy again"]).await;
 }
 
 #[tokio::test]

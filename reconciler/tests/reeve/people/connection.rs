@@ -135,3 +135,27 @@ async fn the_namespace_is_that_of_the_context_unless_another_is_named() {
     assert_eq!(found.out, "runtime.reeve.dev/eu-1\n");
     assert_eq!(told.out, "no sources, runtimes or components in namespace no-such-namespace\n");
 }
+
+#[test]
+fn a_server_or_proxy_that_is_no_address_is_named_with_its_field() {
+    let folder = Repository::empty();
+    let with_proxy = kubeconfig("http://127.0.0.1:1").replace("server:", "proxy-url: nonsense, server:");
+    for (text, field) in
+        [(kubeconfig("rubbish"), "server"), (kubeconfig("https://"), "server"), (with_proxy, "proxy-url")]
+    {
+        folder.write("config", &text);
+        let told = reeve(&folder, &["get", "--kubeconfig", "config"]).with(2);
+        assert!(told.err.contains(&format!("{field} of the cluster `c`")), "{}", told.err);
+        assert!(told.err.contains("write an address such as"), "{}", told.err);
+    }
+}
+
+#[test]
+fn a_data_folder_that_is_none_is_told_at_the_start() {
+    let folder = Repository::empty();
+    folder.write("config", &kubeconfig("http://127.0.0.1:1"));
+    folder.write("file", "");
+    let told = reeve(&folder, &["run", "--kubeconfig", "config", "--data-folder", "file", "--admin-address", "none"]);
+    assert_ne!(told.status, Some(0));
+    assert!((told.out.clone() + &told.err).contains("cannot use file as --data-folder"), "{}{}", told.out, told.err);
+}

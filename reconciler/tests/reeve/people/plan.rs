@@ -43,7 +43,7 @@ async fn a_runtime_whose_file_left_git_ends_as_its_policy_says() {
     scene.component("web", "1.0.0", &config("settings", "git"));
     scene.runtime(name, "policy: { deletionPolicy: Delete }\n");
     settle(&scene).await;
-    assert_eq!(plan(&scene, &[]).await.with(0).out, "nothing to do: 1 objects are as Git says\n");
+    assert_eq!(plan(&scene, &[]).await.with(0).out, "nothing to do: 1 object is as Git says\n");
     scene.repository.remove("runtimes").unwrap();
     let told = plan(&scene, &[]).await.with(1);
     let wanted = format!(
@@ -162,14 +162,14 @@ async fn a_job_is_told_until_it_ran() {
     let job = "apiVersion: batch/v1\nkind: Job\nmetadata: { name: migrate, annotations: { helm.sh/hook: post-upgrade } }\nspec: { completions: 0, template: { spec: { restartPolicy: Never, containers: [{ name: a, image: a }] } } }\n---\n";
     scene.component("web", "1.0.0", &[&config("settings", "git"), job].concat());
     settle(&scene).await;
-    assert_eq!(plan(&scene, &[]).await.with(0).out, "nothing to do: 1 objects are as Git says\n");
+    assert_eq!(plan(&scene, &[]).await.with(0).out, "nothing to do: 1 object is as Git says\n");
     scene.component("web", "1.1.0", &[&config("settings", "other"), job].concat());
     let told = plan(&scene, &[]).await.with(1).out;
     let line = format!("    > Job.batch {}/migrate (runs when all is healthy)\n", scene.target);
     assert!(told.contains(&line), "{told}");
     assert!(told.ends_with("1 to change, 0 to repair, 0 to delete, 1 Job to run; 0 stay as they are\n"), "{told}");
     settle(&scene).await;
-    assert_eq!(plan(&scene, &[]).await.with(0).out, "nothing to do: 1 objects are as Git says\n");
+    assert_eq!(plan(&scene, &[]).await.with(0).out, "nothing to do: 1 object is as Git says\n");
 }
 
 #[tokio::test]
