@@ -129,9 +129,10 @@ async fn what_left_git_goes_although_somebody_deleted_the_inventory() {
     scene.knows(&["ConfigMap/goes", "ConfigMap/stays"]).await;
     let page = format!("{}.0", scene.runtime);
     scene.cluster.kubectl(&["delete", "inventories.reeve.dev", &page, "-n", &scene.namespace]).await;
-    scene.component("web", "1.1.0", &config("stays", "x"));
+    // What comes anew has to be written down first, and so shows that the page is gone.
+    scene.component("web", "1.1.0", &(config("new", "x") + &config("stays", "x")));
     let second = scene.push();
     scene.applied(&second).await;
     scene.gone(&scene.there::<ConfigMap>(), "goes").await;
-    scene.knows(&["ConfigMap/stays"]).await;
+    scene.knows(&["ConfigMap/new", "ConfigMap/stays"]).await;
 }

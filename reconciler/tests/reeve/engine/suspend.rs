@@ -105,6 +105,7 @@ async fn a_component_that_was_suspended_and_resumed_is_looked_at_as_it_is_now() 
 async fn a_component_that_a_process_found_suspended_stays_resumed() {
     let scene = Scene::new("found").await;
     scene.component("web", "1.0.0", &config("settings", "git"));
+    scene.component("other", "1.0.0", &config("other", "git"));
     let first = scene.push();
     scene.follow().await;
     let reeve = scene.reeve();
@@ -115,6 +116,9 @@ async fn a_component_that_a_process_found_suspended_stays_resumed() {
     reeve.terminate().await;
 
     let _reeve = scene.reeve();
+    // What is put right shows that all was found.
+    scene.meddle("other", "hand").await;
+    scene.comes_to_say("other", "git").await;
     scene.suspend::<RuntimeComponent>(&component, false).await;
     scene.component_is("web", State::Ready, "Succeeded").await;
     scene.component("web", "1.1.0", &config("settings", "second"));
