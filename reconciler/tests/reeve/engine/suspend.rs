@@ -124,5 +124,7 @@ async fn a_component_that_a_process_found_suspended_stays_resumed() {
     scene.component("web", "1.1.0", &config("settings", "second"));
     let second = scene.push();
     scene.applied(&second).await;
-    scene.comes_to_say("settings", "second").await;
+    let is_told = |component: &RuntimeComponent| component.spec.version == "1.1.0";
+    let component = until(&scene.api::<RuntimeComponent>(), &component, "the version is told", is_told).await;
+    assert_ne!(component.spec.suspend, Some(true), "{:?}", component.metadata.managed_fields);
 }
