@@ -12,6 +12,8 @@ use crate::schema::{DIGEST, LABEL, MESSAGE, PATH, REVISION, VERSION, WORD, close
 /// A rendered result: the commit it came from, and the digest that names its content.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", default)]
+// It comes and goes as one.
+#[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct Rendered {
     /// Revision as people say it, such as main@4f1c2aa90b3d.
     #[schemars(length(max = REVISION))]

@@ -201,9 +201,10 @@ pub struct RuntimeStatus {
     /// How many components are ready, of how many.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub components_ready: Option<Count>,
+    // One writer tells all of it at once; as a map the API server would keep books of who owns which field of which.
     /// The components of this runtime.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 256), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
+    #[schemars(length(max = 256), extend("x-kubernetes-list-type" = "atomic"))]
     pub components: Vec<ComponentSummary>,
     /// How many objects are applied.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -29,7 +29,7 @@ use written::Written;
 pub(crate) use written::{as_json, put_status, unflipped};
 
 const RETRY: Duration = Duration::from_secs(5);
-const WRITES_AT_ONCE: usize = 4;
+const WRITES_AT_ONCE: usize = 2;
 const EVENTS_AT_MOST: usize = 256;
 
 /// Where statuses and events go. Clones are the same.

@@ -9,7 +9,7 @@ use crate::clock::after;
 /// How long news that something is further on its way may wait for better news.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// How often a runtime tells how far it is.
-const PROGRESS: Duration = Duration::from_secs(10);
+const PROGRESS: Duration = Duration::from_secs(20);
 /// How long after one component the next one tells that it is under way. A thousand must not spend their time on telling.
 const SPACING: Duration = Duration::from_secs(2);
 /// How long any of them may wait.
