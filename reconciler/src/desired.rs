@@ -131,14 +131,12 @@ impl Desired {
         let components = bundle.components.iter().map(|component| {
             let before = before.get(&*component.name).copied();
             // What is delegated may change although the component does not.
-            match before.filter(|before| delegated.is_empty() && before.is_of(component)) {
-                Some(same) => same.clone(),
-                None => {
-                    let mut new = DesiredComponent::new(component, namespace, &delegated, &mut findings);
-                    new.share(before.into_iter().flat_map(|before| &before.objects));
-                    Arc::new(new)
-                }
+            if let Some(same) = before.filter(|before| delegated.is_empty() && before.is_of(component)) {
+                return same.clone();
             }
+            let mut new = DesiredComponent::new(component, namespace, &delegated, &mut findings);
+            new.share(before.into_iter().flat_map(|before| &before.objects));
+            Arc::new(new)
         });
         let components = components.collect();
         if findings.is_empty() {

@@ -4,7 +4,7 @@
 //! something has to be written. Waiting (for health, for another component, for a retry) is a line in the worker's books,
 //! never a task or a slot.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
@@ -70,15 +70,20 @@ struct Context {
 /// Every object that any component of the runtime has in Git: one that moves to another component stays. Clones are the
 /// same.
 #[derive(Clone, Debug, Default)]
-struct Wanted(Arc<Mutex<HashSet<ObjectKey>>>);
+struct Wanted(Arc<Mutex<HashMap<ObjectKey, Arc<str>>>>);
 
 impl Wanted {
     fn set(&self, desired: &Desired) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = desired.owners().into_keys().collect();
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = desired.owners();
     }
 
     fn has(&self, key: &ObjectKey) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(key)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains_key(key)
+    }
+
+    /// The component that wants an object.
+    fn component(&self, key: &ObjectKey) -> Option<Arc<str>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
     }
 }
 

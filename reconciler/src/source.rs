@@ -15,6 +15,7 @@ use tracing::{info, warn};
 use crate::clock::{after, since};
 use crate::desired::Revision;
 use crate::git::{CommitFacts, Fetched, Hooks, Mirrors};
+use crate::hash;
 use crate::metrics::SourceStanding;
 use crate::runtime::{Handle, Rollup, Setup};
 
@@ -311,8 +312,7 @@ impl Source {
         }
         self.recovered("revision");
         self.report.accept(&revision, &fetched.commit, now);
-        let (mirrors, name, commit) =
-            (self.with.mirrors.clone(), format!("{}.{}", self.namespace, self.name), revision.commit.clone());
+        let (mirrors, name, commit) = (self.with.mirrors.clone(), self.kept_as(), revision.commit.clone());
         let kept_url = url.clone();
         // A force-push must not take away what is in force.
         let _ = tokio::task::spawn_blocking(move || mirrors.keep(&kept_url, &name, &commit)).await;
@@ -328,7 +328,13 @@ impl Source {
         let Some(shown) = self.report.revision.clone() else { return };
         let revision = Revision { shown: shown.as_str().into(), commit: commit.id.as_str().into() };
         let (url, path) = (self.object.spec.url.clone(), self.object.spec.path.clone());
-        match self.open(&revision).await {
+        let opened = if self.was_in_force(&revision).await {
+            self.open(&revision).await
+        } else {
+            let message = "it was not in force here with this url and path, and spec.verify asks for a signature";
+            Err(Finding::new("Unsigned", message, false))
+        };
+        match opened {
             Ok(()) => {
                 info!(source = %self.name, revision = %revision.shown, "the last good revision is in force");
                 self.in_force = Some(InForce { url, path, revision });
@@ -339,6 +345,22 @@ impl Source {
                 }
             }
         }
+    }
+
+    /// Under which name what is in force is kept. The path is part of it: another one makes another fleet of a commit.
+    fn kept_as(&self) -> String {
+        hash::of(&serde_json::json!([&*self.namespace, &*self.name, self.object.spec.path]))
+    }
+
+    /// Whether what the status calls the last good revision is known to have been in force, as far as it must be: where
+    /// signatures are asked for, the word of a status is not enough.
+    async fn was_in_force(&self, revision: &Revision) -> bool {
+        if self.object.spec.verify.is_none() {
+            return true;
+        }
+        let (mirrors, name, commit) = (self.with.mirrors.clone(), self.kept_as(), revision.commit.clone());
+        let url = self.object.spec.url.clone();
+        tokio::task::spawn_blocking(move || mirrors.keeps(&url, &name, &commit)).await.unwrap_or(false)
     }
 
     /// Reads, checks and renders a revision, and hands it out if it is good.

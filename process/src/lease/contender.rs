@@ -64,7 +64,9 @@ impl<S: Store> Contender<S> {
     async fn contend(&mut self) {
         loop {
             let mut event = Event::Due;
+            let mut failed = false;
             loop {
+                failed |= matches!(event, Event::Failed);
                 let action = self.elector.step(event, self.now());
                 self.follow();
                 event = match action {
@@ -73,6 +75,9 @@ impl<S: Store> Contender<S> {
                     Action::Replace(lease) => self.write(|store| store.replace(&lease)).await,
                     Action::Rest => break,
                 };
+            }
+            if !failed {
+                self.tell(None);
             }
             sleep(self.elector.rest(self.clock.now(), jitter())).await;
         }
@@ -84,10 +89,7 @@ impl<S: Store> Contender<S> {
     {
         let within = self.elector.request_within(self.clock.now());
         match timeout(within, request(&self.store)).await {
-            Ok(Ok(event)) => {
-                self.tell(None);
-                event
-            }
+            Ok(Ok(event)) => event,
             Ok(Err(StoreError::Changed)) => Event::Refused,
             Ok(Err(error @ StoreError::Request { .. })) => self.fail(chain(&error)),
             Err(_) => self.fail("the lease request was not answered in time".to_owned()),

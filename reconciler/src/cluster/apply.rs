@@ -247,7 +247,7 @@ impl Applier {
     ) -> Result<Sent, ApplyError> {
         self.may_recreate(object, refusal)?;
         match self.delete(&object.key, kind, None).await? {
-            Gone::Yes => {}
+            Gone::Yes | Gone::Before => {}
             Gone::Deleting => self.until_gone(&object.key, kind, RECREATE_WITHIN).await?,
         }
         self.send(client, object, kind, body, false).await.map_err(|sending| sending.about(object))

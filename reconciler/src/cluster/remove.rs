@@ -18,8 +18,10 @@ use crate::refusal::{Reason, Refusal};
 /// What became of an object that was deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gone {
-    /// It is not there.
+    /// It is not there any more.
     Yes,
+    /// It was not there, or another object is.
+    Before,
     /// It waits for its finalizers.
     Deleting,
 }
@@ -48,7 +50,7 @@ impl Applier {
             // 409: the precondition does not hold, so what is there is not what we made.
             Err(error) if is_gone(&error, uid.is_some()) => {
                 self.hub.gone(key, uid);
-                Ok(Gone::Yes)
+                Ok(Gone::Before)
             }
             Err(error) => {
                 let refusal = self.answered::<()>(Err(error)).err();

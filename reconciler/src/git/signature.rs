@@ -107,6 +107,12 @@ impl TrustedKeys {
             let before = keys.len();
             if is_pgp {
                 keys.pgp.extend(pgp::read(entry, text).map_err(invalid)?);
+                if let Some((key, other)) = pgp::twice(&keys.pgp) {
+                    let what = format!(
+                        "holds {key}, as does {other}: keep the newest copy alone, or what one says of being revoked would not count for the other"
+                    );
+                    return Err(invalid(what));
+                }
             } else {
                 keys.ssh.extend(ssh::read(entry, text).map_err(invalid)?);
             }

@@ -18,7 +18,7 @@ use tokio::sync::{Notify, watch};
 use super::{Change, Entry, Ledger};
 use crate::FIELD_MANAGER;
 use crate::clock::Clock;
-use crate::refusal::Refusal;
+use crate::refusal::{Reason, Refusal};
 use reeve_renderer::object::ObjectKey;
 
 /// How long an outcome may wait to be written down. A page is dear to the API server, which looks at every entry of it.
@@ -278,9 +278,15 @@ impl Pages {
         let written = match replaced {
             // Somebody deleted it; what it said is known here, and whoever took over would have kept it.
             Some(Err(kube::Error::Api(status))) if status.code == 404 => {
-                tracing::warn!(page = name, "the inventory page was deleted, and is made anew");
                 page.metadata.resource_version = None;
-                self.api.create(&params, &page).await
+                let made = self.api.create(&params, &page).await;
+                match &made {
+                    Ok(_) => tracing::warn!(page = name, "the inventory page was deleted, and was made anew"),
+                    // It went with its namespace, and so does all that it could ever be needed for.
+                    Err(error) if Refusal::of(error).reason == Reason::NamespaceTerminating => return Ok(None),
+                    Err(_) => {}
+                }
+                made
             }
             Some(replaced) => replaced,
             None => self.api.create(&params, &page).await,

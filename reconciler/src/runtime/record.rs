@@ -115,7 +115,7 @@ impl Record {
             again_at: None,
             suspended: false,
             verifying: false,
-            ailing: false,
+            ailing: status.failure.is_some(),
             stale: false,
             request: None,
             answered: None,

@@ -107,7 +107,7 @@ async fn remove_one(
         applier.until_gone(key, &kind, patience).await?;
     }
     forget();
-    Ok(Some(key.clone()))
+    Ok((gone != Gone::Before).then(|| key.clone()))
 }
 
 /// Takes a whole component away.

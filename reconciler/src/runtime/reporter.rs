@@ -253,13 +253,14 @@ impl Outlet {
 
     async fn write(&self, subject: &Subject, content: &Content) -> Result<(), Refusal> {
         let mut written = self.lock().written.get(subject).cloned().unwrap_or_default();
-        match content {
+        let result = match content {
             Content::Runtime(status) => {
                 let api: Api<Runtime> = Api::namespaced(self.0.client.clone(), &self.0.namespace);
-                written.say(&api, &self.0.runtime, status).await?;
+                let said = written.say(&api, &self.0.runtime, status).await;
                 self.lock().told = self.0.clock.now();
+                said
             }
-            Content::Component(content) => self.write_component(&content.0, &content.1, &mut written).await?,
+            Content::Component(content) => self.write_component(&content.0, &content.1, &mut written).await,
             Content::Gone => {
                 let Subject::Component(name) = subject else { return Ok(()) };
                 let deleted =
@@ -272,9 +273,14 @@ impl Outlet {
                 self.lock().written.remove(subject);
                 return Ok(());
             }
-        }
-        self.lock().written.insert(subject.clone(), written);
-        Ok(())
+        };
+        let mut queue = self.lock();
+        // What was learnt of the same object meanwhile counts.
+        let learnt = queue.written.get(subject).filter(|learnt| learnt.uid == written.uid);
+        let learnt = learnt.and_then(|learnt| learnt.generation);
+        written.generation = written.generation.max(learnt);
+        queue.written.insert(subject.clone(), written);
+        result
     }
 
     async fn write_component(

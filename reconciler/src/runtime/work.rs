@@ -210,7 +210,8 @@ impl Work {
         Ok(self.ctx.keeper.store(planned.collect(), written().map(|step| &step.key)).await?)
     }
 
-    /// What is not written cannot say by itself that it stays when it leaves Git, so it is forgotten while Git says so.
+    /// What is not written cannot say by itself that it stays when it leaves Git, so it is forgotten as soon as Git says
+    /// so, for good: whoever changes their mind deletes it by hand.
     fn let_stay(&self, steps: &[Step]) {
         let left = steps.iter().filter(|step| step.action == Action::Leave);
         let objects = left.filter_map(|step| self.desired.object(&step.key));

@@ -149,7 +149,11 @@ impl Source {
         let api: Api<GitSource> = Api::namespaced(own, &self.namespace);
         match put_status(&api, &self.name, &status).await {
             Ok(()) => self.written = status,
-            Err(refusal) => tracing::debug!(source = %self.name, "cannot write the status: {}", refusal.message),
+            Err(refusal) => {
+                // It may be said all the same: whatever comes next is written.
+                self.written = Value::Null;
+                tracing::debug!(source = %self.name, "cannot write the status: {}", refusal.message);
+            }
         }
     }
 

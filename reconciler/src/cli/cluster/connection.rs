@@ -198,10 +198,14 @@ fn has_context(kubeconfig: &Kubeconfig, wanted: &str, args: &ConnectionArgs) -> 
     Err(ClusterError::Kubeconfig { file: args.kubeconfig.clone(), cause })
 }
 
-/// Refuses a server or proxy that is no address: kube takes any text for one and breaks off when it is used.
+/// Refuses a server or proxy of the cluster in use that is no address: kube takes any text for one and breaks off when
+/// it is used.
 fn has_addresses(kubeconfig: &Kubeconfig, args: &ConnectionArgs) -> Result<(), ClusterError> {
-    let clusters = kubeconfig.clusters.iter().filter_map(|cluster| Some((&cluster.name, cluster.cluster.as_ref()?)));
-    for (name, cluster) in clusters {
+    let used = args.context.as_ref().or(kubeconfig.current_context.as_ref());
+    let context = kubeconfig.contexts.iter().find(|context| Some(&context.name) == used);
+    let used = context.and_then(|context| context.context.as_ref()).map(|context| &context.cluster);
+    let clusters = kubeconfig.clusters.iter().filter(|cluster| Some(&cluster.name) == used);
+    for (name, cluster) in clusters.filter_map(|cluster| Some((&cluster.name, cluster.cluster.as_ref()?))) {
         for (field, given) in [("server", &cluster.server), ("proxy-url", &cluster.proxy_url)] {
             let Some(given) = given.as_deref().filter(|given| !given.is_empty()) else { continue };
             let parsed = given.parse::<http::Uri>();

@@ -39,6 +39,16 @@ pub(super) fn read(entry: &str, text: &str) -> Result<Vec<PgpKey>, String> {
     Ok(keys)
 }
 
+/// A key of which there are two copies, and the entry of the first of them.
+pub(super) fn twice(keys: &[PgpKey]) -> Option<(String, String)> {
+    let primaries = || keys.iter().filter(|key| key.is_primary()).map(PgpKey::signer);
+    let second = |(at, key): (usize, Signer)| {
+        let first = primaries().take(at).find(|first| first.key == key.key)?;
+        Some((key.key, first.entry))
+    };
+    primaries().enumerate().find_map(second)
+}
+
 /// Who of those that are trusted has signed this.
 pub(super) fn check(keys: &[PgpKey], payload: &[u8], text: &str, now: Timestamp) -> Result<Signer, Refused> {
     let signature = parse(text)?;

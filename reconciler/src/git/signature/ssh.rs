@@ -12,6 +12,8 @@ const END: &str = "-----END SSH SIGNATURE-----";
 /// Letters of a line, as `ssh-keygen` breaks them.
 const WIDTH: usize = 70;
 const FEWEST_RSA_BITS: usize = 2048;
+/// What the library checks.
+const MOST_RSA_BITS: usize = 4096;
 
 /// A key that is trusted, and under which name of the Secret.
 #[derive(Clone, Debug)]
@@ -47,6 +49,9 @@ fn usable(key: &KeyData) -> Result<(), String> {
         KeyData::Rsa(rsa) => match rsa.n.as_positive_bytes().map_or(0, <[u8]>::len) * 8 {
             bits if bits < FEWEST_RSA_BITS => {
                 Err(format!("is too short: RSA with {bits} bits, of which {FEWEST_RSA_BITS} are needed"))
+            }
+            bits if bits > MOST_RSA_BITS => {
+                Err(format!("is too long: RSA with {bits} bits, of which {MOST_RSA_BITS} can be checked"))
             }
             _ => Ok(()),
         },

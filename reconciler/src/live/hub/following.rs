@@ -1,6 +1,6 @@
 //! One watch, from its first listing on: takes in what it sees and mends itself.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::{Stream, StreamExt as _};
 use jiff::Timestamp;
@@ -35,11 +35,13 @@ pub(super) struct Following {
     scope: Scope,
     kind: Kind,
     state: Arc<watch::Sender<WatchState>>,
+    /// Why changes are no longer seen, as it was told last.
+    told: Mutex<Option<String>>,
 }
 
 impl Following {
     pub(super) fn new(hub: Hub, scope: Scope, kind: Kind) -> Self {
-        Self { hub, scope, kind, state: Arc::new(watch::Sender::new(WatchState::Listing)) }
+        Self { hub, scope, kind, state: Arc::new(watch::Sender::new(WatchState::Listing)), told: Mutex::default() }
     }
 
     /// How far it is.
@@ -148,6 +150,9 @@ impl Following {
                     if let Some(listing) = listing.take() {
                         self.hub.index.end_listing(&listing, |key| self.covers(key));
                     }
+                    if self.told.lock().unwrap_or_else(PoisonError::into_inner).take().is_some() {
+                        tracing::info!(kind = %self.kind.resource.kind, "changes are seen again");
+                    }
                     self.turn(WatchState::Watching);
                 }
                 Some(Ok(Event::Apply(object))) => drop(self.take(read(object))),
@@ -196,7 +201,10 @@ impl Following {
         let passes = match *self.state.borrow() {
             WatchState::Listing | WatchState::Outdated => true,
             WatchState::Failing(_) => false,
-            WatchState::Watching => return Some(refusal),
+            WatchState::Watching => {
+                self.warn(&refusal);
+                return Some(refusal);
+            }
         };
         let passes = passes && {
             let waited = since(self.hub.clock.now(), began);
@@ -207,6 +215,19 @@ impl Following {
             self.tell(&refusal);
         }
         Some(refusal)
+    }
+
+    /// Says once for each changed refusal, and not of what passes by itself, that changes are no longer seen.
+    fn warn(&self, refusal: &Refusal) {
+        if refusal.transient {
+            return;
+        }
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.as_ref() != Some(&refusal.message) {
+            let (kind, account) = (&self.kind.resource.kind, &self.scope.account);
+            tracing::warn!(%kind, %account, reason = refusal.reason.as_str(), "changes are no longer seen: {}", refusal.message);
+            *told = Some(refusal.message.clone());
+        }
     }
 
     /// Whether the API server says now that it serves the kind.

@@ -13,7 +13,7 @@ const PROGRESS: Duration = Duration::from_secs(20);
 /// How long after one component the next one tells that it is under way. A thousand must not spend their time on telling.
 const SPACING: Duration = Duration::from_secs(2);
 /// How long any of them may wait.
-const LONGEST: Duration = Duration::from_secs(60);
+const LONGEST: Duration = Duration::from_mins(1);
 
 /// How soon a status must be seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -41,7 +41,7 @@ struct Identity {
 impl Written {
     /// What was found.
     pub(super) fn found(uid: Option<String>, generation: Option<i64>, status: &impl Serialize) -> Self {
-        let mut written = Self { uid, generation, ..Self::default() };
+        let mut written = Self { generation, uid, ..Self::default() };
         written.said(&as_json(status));
         written
     }
@@ -91,7 +91,11 @@ impl Written {
         status: &impl Serialize,
     ) -> Result<(), Refusal> {
         let Some(status) = self.news(status) else { return Ok(()) };
-        put_status(api, name, &status).await?;
+        if let Err(refusal) = put_status(api, name, &status).await {
+            // It may be said all the same: whatever comes next is written.
+            self.status = None;
+            return Err(refusal);
+        }
         self.said(&status);
         Ok(())
     }

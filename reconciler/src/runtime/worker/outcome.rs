@@ -118,9 +118,10 @@ impl Worker {
 
     /// Objects changed: health is looked at again, and whether someone changed what we own.
     pub(super) fn look_at(&mut self, keys: &BTreeSet<ObjectKey>) {
-        let names: BTreeSet<Arc<str>> = self.ctx.keeper.read(|ledger| {
-            keys.iter().filter_map(|key| ledger.get(key)).map(|entry| entry.component.clone()).collect()
-        });
+        let written = |key: &ObjectKey| self.ctx.keeper.read(|ledger| Some(ledger.get(key)?.component.clone()));
+        // What stays when it leaves Git may not be written down.
+        let of = |key: &ObjectKey| written(key).or_else(|| self.ctx.wanted.component(key));
+        let names: BTreeSet<Arc<str>> = keys.iter().filter_map(of).collect();
         for name in &names {
             self.look(name);
         }

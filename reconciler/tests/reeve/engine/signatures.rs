@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::{Event, Secret};
 use kube::api::{ListParams, Patch, PatchParams};
 use reeve_crds::git_source::GitSourceStatus;
 use reeve_crds::{GitSource, State};
-use reeve_tests::{CommitId, SigningKey, until};
+use reeve_tests::{CommitId, SigningKey, eventually, until};
 use serde_json::{Value, json};
 
 use super::scene::{Scene, config};
@@ -211,4 +211,36 @@ async fn a_secret_that_holds_no_key_or_a_broken_one_is_named_and_nothing_is_take
     scene.trust(&[("ann.sshpub", ann.public())]).await;
     scene.applied(&first).await;
     scene.verified("True", "Succeeded", ann.fingerprint()).await;
+}
+
+#[tokio::test]
+async fn after_a_restart_the_word_of_a_status_does_not_stand_for_a_signature() {
+    let scene = Scene::new("word").await;
+    let ann = SigningKey::ssh().unwrap();
+    scene.trust(&[("ann.sshpub", ann.public())]).await;
+    change(&scene, "1.0.0", "one");
+    let unsigned = scene.push();
+    let main = json!({ "branch": "main" });
+    scene.follow_signed(main.clone(), None).await;
+    let reeve = scene.reeve();
+    scene.applied(&unsigned).await;
+    scene.follow_signed(main, Some("Head")).await;
+    scene.verified("False", "Unsigned", "stays in force").await;
+    reeve.terminate().await;
+
+    // The mirror knows that it was in force.
+    let reeve = scene.reeve();
+    scene.meddle("settings", "hand").await;
+    scene.comes_to_say("settings", "one").await;
+    reeve.terminate().await;
+
+    std::fs::remove_dir_all(scene.data.path().join("mirrors")).unwrap();
+    scene.meddle("settings", "hand").await;
+    let reeve = scene.reeve();
+    eventually("it is not taken up", || {
+        let log = reeve.log();
+        async move { if log.contains("it was not in force here") { Ok(()) } else { Err(log) } }
+    })
+    .await;
+    assert_eq!(scene.says("settings").await.unwrap(), "hand");
 }

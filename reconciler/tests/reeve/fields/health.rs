@@ -149,7 +149,7 @@ async fn a_definition_becomes_current_and_its_objects_are_judged_by_expressions(
 
     assert_eq!(
         (before.state, before.message.as_str()),
-        (HealthState::InProgress, "the expression failed waits: there is no status")
+        (HealthState::InProgress, "the expression current waits: there is no status")
     );
     assert_eq!(seen, [HealthState::InProgress, HealthState::Failed, HealthState::Current]);
 }

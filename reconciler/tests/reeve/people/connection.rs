@@ -148,6 +148,11 @@ fn a_server_or_proxy_that_is_no_address_is_named_with_its_field() {
         assert!(told.err.contains(&format!("{field} of the cluster `c`")), "{}", told.err);
         assert!(told.err.contains("write an address such as"), "{}", told.err);
     }
+    let other =
+        kubeconfig("http://127.0.0.1:1").replace("clusters: [", "clusters: [{name: d, cluster: {server: rubbish}}, ");
+    folder.write("config", &other);
+    let told = reeve(&folder, &["get", "--kubeconfig", "config"]).with(2);
+    assert!(told.err.contains("cannot reach the API server"), "what nobody uses is nobody's business: {}", told.err);
 }
 
 #[test]

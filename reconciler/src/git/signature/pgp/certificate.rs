@@ -78,6 +78,10 @@ pub(super) fn keys(entry: &str, certificate: &SignedPublicKey) -> Result<Vec<Pgp
 }
 
 impl PgpKey {
+    pub(super) fn is_primary(&self) -> bool {
+        matches!(self.part, Part::Primary(_))
+    }
+
     pub(super) fn signer(&self) -> Signer {
         Signer { key: self.name.clone(), entry: self.entry.clone() }
     }

@@ -43,6 +43,20 @@ fn a_short_key_of_rsa_is_refused() {
 }
 
 #[test]
+fn a_key_of_rsa_that_is_too_long_to_be_checked_is_refused_before_it_signs_anything() {
+    assert!(invalid("a.sshpub", fixture!("long.sshpub")).contains("5120 bits"));
+}
+
+#[test]
+fn a_pgp_key_that_is_there_twice_is_refused_since_one_copy_may_be_revoked() {
+    let twice = TrustedKeys::from_secret(&secret(&[("a.asc", fixture!("rsa.asc")), ("b.asc", fixture!("rsa.asc"))]));
+    let message = twice.unwrap_err().to_string();
+    assert!(message.contains("the key `b.asc` ") && message.contains("as does a.asc"), "{message}");
+    let in_one = format!("{}\n{}", fixture!("ecdsa.asc"), fixture!("ecdsa.asc"));
+    assert!(invalid("a.asc", &in_one).contains("as does a.asc"));
+}
+
+#[test]
 fn a_key_counts_until_it_expires() {
     let keys = trusted(&[("a.asc", fixture!("expired.asc"))]);
     check(&keys, commit(PAYLOAD, fixture!("before-expiry.pgp.sig"))).unwrap();
