@@ -23,7 +23,7 @@ mod flights;
 mod kinds;
 mod remove;
 
-pub(crate) use apply::managed_fields;
+pub(crate) use apply::{APPLY, JSON_PATCH, managed_fields};
 pub use apply::{Applied, Applier};
 pub use breaker::Breaker;
 pub use dry_run::Foreseen;

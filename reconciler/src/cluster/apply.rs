@@ -25,8 +25,8 @@ use crate::refusal::{Reason, Refusal};
 const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 pub(super) const JSON: &str = "application/json";
 /// Kubernetes takes JSON for the YAML that the name promises.
-pub(super) const APPLY: &str = "application/apply-patch+yaml";
-const JSON_PATCH: &str = "application/json-patch+json";
+pub(crate) const APPLY: &str = "application/apply-patch+yaml";
+pub(crate) const JSON_PATCH: &str = "application/json-patch+json";
 
 /// How long the API server may take to answer: longer than it lets a request and its webhooks take.
 const ANSWER_WITHIN: Duration = Duration::from_secs(70);

@@ -7,12 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::FIELD_MANAGER;
+use crate::cluster::{APPLY, JSON_PATCH};
 use crate::hash;
 use crate::refusal::Refusal;
-
-/// Kubernetes takes JSON for the YAML that the name promises.
-const APPLY: &str = "application/apply-patch+yaml";
-const JSON_PATCH: &str = "application/json-patch+json";
 
 /// What the cluster has. Small, since there is one for every component: of what is said only the hash is kept.
 #[derive(Clone, Debug, Default)]

@@ -142,6 +142,8 @@ impl Worker {
         let mut status = status::runtime(&facts, &self.records, now);
         let state = status.state.unwrap_or_default();
         if state == State::Ready {
+            // There will be nothing more for a while.
+            self.ctx.keeper.hurry();
             self.end_rollout(&mut status);
         }
         let message = status.conditions.iter().find(|condition| condition.type_ == "Ready");
@@ -165,7 +167,6 @@ impl Worker {
         let Some(desired) = self.desired.clone() else { return };
         let now = self.ctx.now();
         let took = since(now, rollout.began);
-        self.ctx.keeper.hurry();
         // Its own components may have brought what was missing.
         self.look_at_offer();
         let millis = std::time::Duration::from_millis(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
