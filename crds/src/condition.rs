@@ -57,6 +57,8 @@ pub mod reason {
     pub const FAILED: &str = "Failed";
     /// Not done within its time.
     pub const TIMED_OUT: &str = "TimedOut";
+    /// An object of it reports that it failed.
+    pub const UNHEALTHY: &str = "Unhealthy";
     /// `spec.suspend` is set.
     pub const SUSPENDED: &str = "Suspended";
     /// Waiting for another component, rule or object.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use reeve_crds::condition::reason;
 use reeve_renderer::object::ObjectKey;
 
 use super::Trouble;
@@ -68,7 +69,7 @@ impl Work {
         let message = format!("{key}: {}", health.message);
         match health.state {
             HealthState::Current => None,
-            HealthState::Failed => Some(Trouble::lasting("Unhealthy", message).about(key)),
+            HealthState::Failed => Some(Trouble::lasting(reason::UNHEALTHY, message).about(key)),
             HealthState::InProgress | HealthState::Terminating => {
                 Some(Trouble::passing("TimedOut", message).about(key))
             }

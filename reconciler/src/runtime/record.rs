@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use reeve_crds::condition::reason;
+use reeve_crds::outcome::Failure;
 use reeve_crds::runtime_component::{Health as Ailment, RuntimeComponentStatus, UnhealthyObject};
 use reeve_crds::{Open, State};
 use reeve_renderer::object::ObjectKey;
@@ -55,9 +57,16 @@ pub(super) struct Condition {
     pub(super) worse_at: Option<Timestamp>,
 }
 
+impl Condition {
+    /// Whether an object says that it will not become healthy by itself.
+    pub(super) fn has_failed(&self) -> bool {
+        self.unhealthy.iter().any(|object| object.health.known() == Some(&Ailment::Failed))
+    }
+}
+
 /// One component.
 #[derive(Clone, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "five facts that have nothing to do with each other")]
+#[expect(clippy::struct_excessive_bools, reason = "four facts that have nothing to do with each other")]
 pub(super) struct Record {
     pub(super) name: Arc<str>,
     /// What Git wants of it; `None` once it left Git.
@@ -82,8 +91,8 @@ pub(super) struct Record {
     pub(super) suspended: bool,
     /// It was ready when the process started and nothing speaks against it yet: what was said of it stands.
     pub(super) verifying: bool,
-    /// It was told to fail and not yet to be well again.
-    pub(super) ailing: bool,
+    /// Why it was told to fail, if it was not told yet to be well again.
+    pub(super) ailing: Option<String>,
     /// Objects changed while a task was under way, which may have looked before.
     pub(super) stale: bool,
     /// The annotation that asks to reconcile, until it is done.
@@ -115,7 +124,7 @@ impl Record {
             again_at: None,
             suspended: false,
             verifying: false,
-            ailing: status.failure.is_some(),
+            ailing: status.failure.as_ref().map(|failure| failure.reason.clone()),
             stale: false,
             request: None,
             answered: None,
@@ -165,8 +174,13 @@ impl Record {
 
     /// Whether health is overdue, or will not come by itself.
     pub(super) fn is_late(&self, deadline: Timestamp, now: Timestamp) -> bool {
-        let failed = |object: &UnhealthyObject| object.health.known() == Some(&Ailment::Failed);
-        now >= deadline || self.condition.unhealthy.iter().any(failed)
+        now >= deadline || self.condition.has_failed()
+    }
+
+    /// Whether this failure of its health is to be told: when it turned, and once if all that was told is that it is late
+    /// and now something has failed. What comes and goes after that is the same ailment.
+    pub(super) fn is_news(&self, failure: &Failure, turned: bool) -> bool {
+        turned || failure.reason == reason::UNHEALTHY && self.ailing.as_deref() != Some(reason::UNHEALTHY)
     }
 
     /// When to try again after one more failure: later each time, and never all at once.

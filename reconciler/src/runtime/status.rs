@@ -112,7 +112,8 @@ fn why(record: &Record, now: Timestamp) -> (&'static str, String) {
     if let Phase::Settling { deadline } = record.phase
         && record.is_late(deadline, now)
     {
-        let why = if now >= deadline { reason::TIMED_OUT } else { "Unhealthy" };
+        // What has failed will not come, however long ago it should have.
+        let why = if record.condition.has_failed() { reason::UNHEALTHY } else { reason::TIMED_OUT };
         return (why, cut(&ailment(&record.condition), MESSAGE));
     }
     if let Some((trouble, _)) = &record.trouble {
@@ -178,7 +179,7 @@ fn failure(record: &Record, now: Timestamp) -> Option<Failure> {
         (Some((trouble, at)), _) => (trouble.clone(), *at),
         (None, Phase::Settling { deadline }) if record.is_late(*deadline, now) => {
             let (reason, message) = why(record, now);
-            (Trouble::passing(reason, message), (*deadline).min(now))
+            (Trouble::passing(reason, message), if record.condition.has_failed() { now } else { *deadline })
         }
         _ => return None,
     };

@@ -71,14 +71,47 @@ fn that_something_is_under_way_or_stuck_is_said_only_while_it_is() {
     assert_eq!(said(&failed(Trouble::lasting("Invalid", "x"), 0)), ["Stalled"]);
 }
 
+/// A component with one object that does so, and has ten seconds to become healthy.
+fn settling(health: Ailment) -> Record {
+    let mut record = record(Phase::Settling { deadline: at(10) });
+    let object = ObjectRef { kind: "Job".to_owned(), name: "a".to_owned(), ..ObjectRef::default() };
+    let message = Some("it broke".to_owned());
+    record.condition.unhealthy.push(UnhealthyObject { object, health: Open::Known(health), message });
+    record.condition.total = 1;
+    record
+}
+
 #[test]
 fn an_object_that_failed_makes_a_component_late_before_its_time() {
-    let mut record = record(Phase::Settling { deadline: at(600) });
-    let object = ObjectRef { kind: "Job".to_owned(), name: "a".to_owned(), ..ObjectRef::default() };
-    record.condition.unhealthy.push(UnhealthyObject { object, health: Open::Known(Ailment::Failed), message: None });
-    assert_eq!(record.state(at(1)), State::Error);
-    record.condition.unhealthy[0].health = Open::Known(Ailment::InProgress);
-    assert_eq!(record.state(at(1)), State::Processing);
+    assert_eq!(settling(Ailment::Failed).state(at(1)), State::Error);
+    assert_eq!(settling(Ailment::InProgress).state(at(1)), State::Processing);
+}
+
+#[test]
+fn an_object_that_failed_is_the_reason_before_and_after_the_deadline() {
+    let failure = |health, now| status::component(&settling(health), now).failure;
+    for now in [at(5), at(20)] {
+        let failure = failure(Ailment::Failed, now).unwrap();
+        assert_eq!((failure.reason.as_str(), failure.message.as_str()), ("Unhealthy", "Job a: it broke"));
+        assert_eq!(failure.since.unwrap().0, now, "when it was seen");
+    }
+    assert_eq!(failure(Ailment::InProgress, at(5)), None);
+    let late = failure(Ailment::InProgress, at(20)).unwrap();
+    assert_eq!((late.reason.as_str(), late.since.unwrap().0), ("TimedOut", at(10)));
+}
+
+#[test]
+fn that_something_failed_after_its_time_is_told_once() {
+    let failure = |health| status::component(&settling(health), at(20)).failure.unwrap();
+    let (late, broken) = (failure(Ailment::InProgress), failure(Ailment::Failed));
+    let mut record = settling(Ailment::Failed);
+    record.ailing = Some(late.reason.clone());
+    assert!(!record.is_news(&late, false), "it was told");
+    assert!(record.is_news(&broken, false), "it is more than late");
+    record.ailing = Some(broken.reason.clone());
+    assert!(!record.is_news(&broken, false), "it was told");
+    assert!(!record.is_news(&late, false), "it is less than what was told");
+    assert!(record.is_news(&broken, true), "it was well in between");
 }
 
 #[test]

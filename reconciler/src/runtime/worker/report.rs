@@ -72,11 +72,11 @@ impl Worker {
             }
             let turned = status.state != record.status.state;
             let settled = !matches!(status.state, Some(State::Processing | State::Deleting));
-            let late = turned && status.state == Some(State::Error) && record.trouble.is_none();
+            let late = status.state == Some(State::Error) && record.trouble.is_none();
+            let failure = status.failure.clone().filter(|failure| late && record.is_news(failure, turned));
             record.status = status.clone();
             self.specs.insert(name.clone(), spec.clone());
-            if turned {
-                let failure = status.failure.clone().filter(|_| late);
+            if turned || failure.is_some() {
                 turns.push((name, failure, status.state == Some(State::Ready)));
             }
             let good = record.status.last_good.as_ref();
@@ -210,7 +210,7 @@ impl Worker {
 
     fn tell_recovered(&mut self, name: &Arc<str>) {
         let Some(record) = self.records.get_mut(name) else { return };
-        if std::mem::take(&mut record.ailing) {
+        if record.ailing.take().is_some() {
             info!(runtime = %self.ctx.runtime, component = %name, "ready again");
             self.outlet.event(Some(name), false, "Recovered", "it is applied and healthy again");
         }
@@ -219,7 +219,7 @@ impl Worker {
     /// One line and one event per changed failure, not per try.
     pub(super) fn tell_trouble(&mut self, name: &Arc<str>, trouble: &Trouble, attempts: u32, is_news: bool) {
         self.ctx.metrics.failed(trouble.reason);
-        self.ails(name);
+        self.ails(name, trouble.reason);
         if is_news {
             warn!(runtime = %self.ctx.runtime, component = %name, reason = trouble.reason, "{}", trouble.message);
             self.outlet.event(Some(name), true, trouble.reason, &trouble.message);
@@ -229,18 +229,18 @@ impl Worker {
         }
     }
 
-    /// Health did not come in time.
+    /// Health did not come in time, or will not come.
     fn tell_late(&mut self, name: &Arc<str>, failure: &Failure) {
         self.ctx.metrics.failed(&failure.reason);
-        self.ails(name);
+        self.ails(name, &failure.reason);
         warn!(runtime = %self.ctx.runtime, component = %name, reason = failure.reason, "{}", failure.message);
         self.outlet.event(Some(name), true, &failure.reason, &failure.message);
         self.tell_people(name, &failure.reason, &failure.message);
     }
 
-    fn ails(&mut self, name: &Arc<str>) {
+    fn ails(&mut self, name: &Arc<str>, reason: &str) {
         if let Some(record) = self.records.get_mut(name) {
-            record.ailing = true;
+            record.ailing = Some(reason.to_owned());
         }
     }
 
