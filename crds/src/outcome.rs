@@ -143,7 +143,7 @@ pub struct DriftedObject {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 128))]
     pub manager: Option<String>,
-    /// When it changed them.
+    /// When it changed them; where the API server keeps no time, as of the scale subresource, when Reeve saw it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changed_at: Option<Time>,
     /// How often Reeve has put it right.

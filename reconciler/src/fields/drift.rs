@@ -15,7 +15,8 @@ pub struct DriftedField {
     pub manager: Option<String>,
     /// How that manager wrote.
     pub operation: Option<Operation>,
-    /// When that manager last wrote. The API server keeps no time of writes to the scale subresource.
+    /// When that manager last wrote. The API server keeps no time of writes to the scale subresource, since it takes over
+    /// the times that there were before.
     pub time: Option<Timestamp>,
     /// Nobody owns it: it was removed, and the manager is but the last who wrote since we applied.
     pub removed: bool,

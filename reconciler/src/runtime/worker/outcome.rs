@@ -105,7 +105,10 @@ impl Worker {
             .collect();
         let mut news = Vec::new();
         for drifted in report.drifted {
-            let known = told.get(&drifted.key).is_some_and(|before| !before.repaired && before.owned == drifted.owned);
+            let (known, drifted) = match told.get(&drifted.key) {
+                Some(before) => (drifted.is_known(before), drifted.no_younger_than(before)),
+                None => (false, drifted),
+            };
             if !known || drifted.repaired {
                 news.push(drifted.clone());
             }
