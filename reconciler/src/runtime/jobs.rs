@@ -6,7 +6,7 @@
 use reeve_crds::Open;
 use reeve_crds::outcome::Outcome;
 use reeve_crds::runtime_component::{JobPhase, JobRun};
-use reeve_renderer::object::{HookDeletion, Phase};
+use reeve_renderer::object::{HookDeletion, ObjectKey, Phase};
 
 use super::Trouble;
 use super::work::{Occasion, Report, Work};
@@ -15,6 +15,11 @@ use crate::desired::DesiredJob;
 use crate::health::{Health, HealthState};
 use crate::ledger::Change;
 use crate::plan::View as _;
+
+/// A Job that ended otherwise than it should have.
+pub(super) fn failed(key: &ObjectKey, ended: &Health) -> Trouble {
+    Trouble::passing("JobFailed", format!("{key}: {}", ended.message)).about(key)
+}
 
 impl Work {
     pub(super) async fn jobs_before(&self, report: &mut Report) -> Result<(), Trouble> {
@@ -100,9 +105,7 @@ impl Work {
         let ended = self.until_ended(job).await?;
         match ended.state {
             HealthState::Current => Ok(()),
-            HealthState::Failed | HealthState::InProgress | HealthState::Terminating => {
-                Err(Trouble::passing("JobFailed", format!("{key}: {}", ended.message)).about(key))
-            }
+            HealthState::Failed | HealthState::InProgress | HealthState::Terminating => Err(failed(key, &ended)),
         }
     }
 

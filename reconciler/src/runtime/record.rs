@@ -15,7 +15,7 @@ use super::Trouble;
 use super::drift::Drifted;
 use crate::clock::after;
 use crate::desired::{DesiredComponent, Revision};
-use crate::health::HealthState;
+use crate::health::{Health, HealthState};
 use crate::ledger::object_ref;
 use crate::payload::Apply;
 use crate::plan::View;
@@ -181,6 +181,17 @@ impl Record {
     /// and now something has failed. What comes and goes after that is the same ailment.
     pub(super) fn is_news(&self, failure: &Failure, turned: bool) -> bool {
         turned || failure.reason == reason::UNHEALTHY && self.ailing.as_deref() != Some(reason::UNHEALTHY)
+    }
+
+    /// The Job for which was waited in vain, if it has ended since, and how.
+    pub(super) fn ended_late(&self, view: &dyn View) -> Option<(ObjectKey, Health)> {
+        let Phase::Failed { .. } = self.phase else { return None };
+        let (trouble, _) = self.trouble.as_ref().filter(|(trouble, _)| trouble.reason == reason::TIMED_OUT)?;
+        let jobs = self.desired.iter().flat_map(|desired| &desired.jobs).map(|job| &job.object);
+        let job = jobs.into_iter().find(|job| Some(&job.key) == trouble.object.as_ref())?;
+        let live = view.live(&job.key).filter(|live| live.content.as_deref() == Some(&*job.content))?;
+        let ended = |health: &Health| matches!(health.state, HealthState::Current | HealthState::Failed);
+        Some((job.key.clone(), live.health.filter(ended)?))
     }
 
     /// When to try again after one more failure: later each time, and never all at once.

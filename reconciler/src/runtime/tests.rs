@@ -13,6 +13,8 @@ use super::record::{Phase, Record};
 use super::status::{self, set_condition};
 use crate::clock::{after, since};
 
+mod jobs;
+
 const START: Timestamp = Timestamp::UNIX_EPOCH;
 
 fn at(seconds: u64) -> Timestamp {

@@ -9,10 +9,10 @@ use reeve_renderer::object::ObjectKey;
 use super::{Task, TaskEnd, Worker};
 use crate::clock::after;
 use crate::plan::{Action, Step};
-use crate::runtime::Trouble;
 use crate::runtime::record::Phase;
 use crate::runtime::status;
 use crate::runtime::work::Report;
+use crate::runtime::{Trouble, jobs};
 
 impl Worker {
     /// A task ended.
@@ -39,6 +39,8 @@ impl Worker {
             Err(trouble) if trouble.fenced => return Err(trouble),
             Err(trouble) => {
                 self.fail(&name, &trouble);
+                // It may have ended between the two.
+                self.look_at_late_job(&name);
                 return Ok(());
             }
             Ok(()) => {}
@@ -136,7 +138,7 @@ impl Worker {
         self.touched.insert(name.clone());
         record.stale = record.is_busy();
         if !matches!(record.phase, Phase::Ready | Phase::Settling { .. }) {
-            return;
+            return self.look_at_late_job(name);
         }
         let Some(desired) = record.desired.clone() else { return };
         let plan = self.ctx.plan(&desired);
@@ -150,6 +152,18 @@ impl Worker {
         record.drift.retain(|key, drifted| drifted.repaired || acting.contains_key(key));
         if needs_work {
             self.begin(name);
+        }
+    }
+
+    /// A Job that ends when nobody waits for it any more is not left until the next try.
+    fn look_at_late_job(&mut self, name: &Arc<str>) {
+        let Some((key, ended)) = self.records.get(name).and_then(|record| record.ended_late(&*self.ctx)) else {
+            return;
+        };
+        if ended.is_current() {
+            self.begin(name);
+        } else {
+            self.fail(name, &jobs::failed(&key, &ended));
         }
     }
 
