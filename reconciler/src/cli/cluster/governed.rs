@@ -60,8 +60,8 @@ pub(super) trait Shown:
         if self.is_outdated() {
             return Some("it changed, and was not looked at since");
         }
-        let ready = reported.ready_condition().map(|condition| &*condition.message);
-        reported.failure.or(ready).filter(|message| !message.is_empty())
+        // Of what the status says, this alone belongs to the reason that is shown beside it.
+        reported.ready_condition().map(|condition| &*condition.message).filter(|message| !message.is_empty())
     }
 }
 
@@ -81,8 +81,6 @@ pub(super) struct Reported<'a> {
     state: Option<State>,
     observed_generation: Option<i64>,
     conditions: &'a [Condition],
-    /// What went wrong last.
-    failure: Option<&'a str>,
     /// The value of the annotation reeve.dev/reconcile that was last acted upon.
     pub(super) handled: Option<&'a str>,
 }
@@ -99,14 +97,13 @@ impl<'a> Reported<'a> {
     }
 }
 
-/// The fields that the statuses of all kinds with a state have, and the one that says what went wrong.
+/// The fields that the statuses of all kinds with a state have.
 macro_rules! reported {
-    ($object:expr, $failure:ident) => {
+    ($object:expr) => {
         Some($object.status.as_ref().map_or_else(Reported::default, |status| Reported {
             state: status.state,
             observed_generation: status.observed_generation,
             conditions: &status.conditions,
-            failure: status.$failure.as_ref().map(|failure| &*failure.message),
             handled: status.last_handled_reconcile_at.as_deref(),
         }))
     };
@@ -155,7 +152,7 @@ impl Shown for GitSource {
     }
 
     fn reported(&self) -> Option<Reported<'_>> {
-        reported!(self, rejected)
+        reported!(self)
     }
 }
 
@@ -201,7 +198,7 @@ impl Shown for Runtime {
     }
 
     fn reported(&self) -> Option<Reported<'_>> {
-        reported!(self, failure)
+        reported!(self)
     }
 }
 
@@ -247,7 +244,7 @@ impl Shown for RuntimeComponent {
     }
 
     fn reported(&self) -> Option<Reported<'_>> {
-        reported!(self, failure)
+        reported!(self)
     }
 }
 
@@ -289,5 +286,30 @@ impl Shown for Inventory {
 
     fn reported(&self) -> Option<Reported<'_>> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn reason_and_message_are_of_the_same_failure() {
+        let source: GitSource = serde_json::from_value(json!({
+            "apiVersion": "reeve.dev/v1alpha1", "kind": "GitSource", "metadata": { "name": "fleet" },
+            "spec": { "url": "https://git.example.com/fleet.git", "ref": { "branch": "main" } },
+            "status": {
+                "state": "Error",
+                "conditions": [{
+                    "type": "Ready", "status": "False", "reason": "Unreachable", "message": "no route to host",
+                    "lastTransitionTime": "2026-01-02T03:04:05Z",
+                }],
+                "rejected": { "revision": "main@4f1c2aa90b3d", "reason": "Invalid", "message": "a.yaml:1: no" },
+            },
+        }))
+        .unwrap();
+        assert_eq!((reason(&source).as_deref(), source.message()), (Some("Unreachable"), Some("no route to host")));
     }
 }
