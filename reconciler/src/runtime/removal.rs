@@ -27,19 +27,9 @@ pub(super) async fn remove(
     report: &mut Report,
 ) -> Result<(), Trouble> {
     for stage in Stage::ALL.into_iter().rev() {
-        let of_stage: Vec<_> = removals.iter().filter(|(_, at, _)| *at == stage).collect();
-        let deleting = of_stage.iter().filter(|(_, _, removal)| matches!(removal, Removal::Delete));
-        ctx.keeper.note(
-            deleting
-                .filter_map(|(key, _, _)| {
-                    let entry = ctx.keeper.read(|ledger| ledger.get(key).cloned())?;
-                    Some(Change::Put(key.clone(), Entry { state: EntryState::Deleting, ..entry }))
-                })
-                .collect::<Vec<_>>(),
-        );
-        let work =
-            of_stage.into_iter().map(|(key, _, removal)| remove_one(ctx, applier, target, key, *removal, patience));
-        let work: Vec<_> = work.collect();
+        let of_stage = removals.iter().filter(|(_, at, _)| *at == stage);
+        let work: Vec<_> =
+            of_stage.map(|(key, _, removal)| remove_one(ctx, applier, target, key, *removal, patience)).collect();
         let mut results = stream::iter(work).buffer_unordered(STEPS_IN_FLIGHT);
         let mut troubles = Vec::new();
         while let Some(result) = results.next().await {
@@ -70,12 +60,12 @@ async fn remove_one(
     let is_gone = removal == Removal::Forget && !applier.is_under_way(key);
     if is_gone || removal == Removal::Release {
         forget();
-        return Ok(None);
+        return Ok((ctx.hub.get(key).is_none() && went(&entry, Gone::Before)).then(|| key.clone()));
     }
     let Some(kind) = served(ctx, key, &entry).await? else {
         // Its kind went, and all objects of it.
         forget();
-        return Ok(None);
+        return Ok(went(&entry, Gone::Before).then(|| key.clone()));
     };
     let scope = ctx.scope(&applier.account, target, key);
     ctx.hub.watch(&scope, &kind).await?;
@@ -91,7 +81,7 @@ async fn remove_one(
         }
         Removal::Delete | Removal::Release => ctx.hub.get(key),
     };
-    let uid = live.map(|live| live.uid).or(entry.uid);
+    let uid = live.map(|live| live.uid).or(entry.uid.clone());
     ctx.cluster.breaker().pass(&ctx.clock).await;
     let gone = {
         let _slot = ctx.metrics.waiting(ctx.budget.slot()).await.ok_or_else(stopped)?;
@@ -104,10 +94,19 @@ async fn remove_one(
         deleted?
     };
     if gone == Gone::Deleting {
+        ctx.keeper.note([Change::Put(key.clone(), Entry { state: EntryState::Deleting, ..entry.clone() })]);
         applier.until_gone(key, &kind, patience).await?;
     }
     forget();
-    Ok((gone != Gone::Before).then(|| key.clone()))
+    Ok(went(&entry, gone).then(|| key.clone()))
+}
+
+/// Whether an object went because we deleted it, with this try or with an earlier one that did not see it go.
+fn went(entry: &Entry, gone: Gone) -> bool {
+    match gone {
+        Gone::Yes | Gone::Deleting => true,
+        Gone::Before => entry.state == EntryState::Deleting,
+    }
 }
 
 /// Takes a whole component away.

@@ -1,8 +1,10 @@
 //! What leaves Git leaves the cluster, also where that is easy to miss.
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{Patch, PatchParams};
 use reeve_crds::{RuntimeComponent, State};
 use reeve_tests::eventually;
+use serde_json::json;
 
 use super::proxy::{Proxy, Rule};
 use super::scene::{Scene, config, deployment};
@@ -116,6 +118,26 @@ async fn what_leaves_git_is_named_when_it_is_gone() {
     scene.applied(&second).await;
     scene.event("Pruned", &["web: deleted", &format!("ConfigMap {}/goes", scene.target)]).await;
     scene.event("Pruned", &["other: deleted", &format!("ConfigMap {}/with-it", scene.target)]).await;
+}
+
+#[tokio::test]
+async fn what_goes_between_two_tries_to_delete_it_is_named_too() {
+    let scene = Scene::new("between").await;
+    scene.runtime(&scene.runtime, "policy: { timeout: 1s }\n");
+    scene.component("web", "1.0.0", &config("held", "x"));
+    let first = scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    scene.applied(&first).await;
+    let finalizers = |names: &[&str]| Patch::Merge(json!({ "metadata": { "finalizers": names } }));
+    let held = scene.there::<ConfigMap>();
+    held.patch("held", &PatchParams::default(), &finalizers(&["example.com/hold"])).await.unwrap();
+    scene.drop_component("web");
+    let second = scene.push();
+    scene.component_is("web", State::Error, "TimedOut").await;
+    held.patch("held", &PatchParams::default(), &finalizers(&[])).await.unwrap();
+    scene.applied(&second).await;
+    scene.event("Pruned", &["web: deleted", &format!("ConfigMap {}/held", scene.target)]).await;
 }
 
 #[tokio::test]
