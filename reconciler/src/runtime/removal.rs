@@ -146,7 +146,7 @@ pub(super) async fn watch_entries(
             continue;
         }
         if let Some(kind) = served(ctx, key, entry).await? {
-            ctx.hub.watch(&scope, &kind).await?;
+            ctx.hub.watch(&scope, &kind).await.map_err(|failure| Trouble::from(failure).about(key))?;
         }
     }
     Ok(())

@@ -48,10 +48,11 @@ pub(in crate::runtime) fn runtime(
     let (why, message) = why_whole(facts, worst.map(|(record, _)| *record), ready, now);
     status.observed_generation = facts.generation;
     status.state = Some(state);
+    // What left Git, and perhaps cannot be taken away, is no part of what is to be applied.
+    let mut wanted = records.values().filter(|record| record.desired.is_some());
     let all_applied = facts.desired.is_some()
-        && records
-            .values()
-            .all(|record| matches!(record.phase, Phase::Settling { .. } | Phase::Finishing | Phase::Ready));
+        && !facts.deleting
+        && wanted.all(|record| matches!(record.phase, Phase::Settling { .. } | Phase::Finishing | Phase::Ready));
     let all_ready = facts.desired.is_some() && ready == records.len();
     let drifted: i32 = records.values().filter_map(|record| drift(record, None)).map(|drift| drift.objects).sum();
     let mut set = |kind, holds: bool, reason: &str, message: &str| {

@@ -10,7 +10,6 @@ use reeve_renderer::object::ObjectKey;
 use super::{Assignment, Task, TaskEnd, Worker};
 use crate::clock::after;
 use crate::desired::{Desired, DesiredComponent, Stage};
-use crate::news::News;
 use crate::runtime::record::{Phase, Record, examine};
 use crate::runtime::removal;
 use crate::runtime::status;
@@ -64,17 +63,16 @@ impl Worker {
             self.restart(&component.name);
         }
         let wanted: BTreeSet<&Arc<str>> = desired.components.iter().map(|component| &component.name).collect();
-        let failed = self.failing.len();
-        self.failing.retain(|name| wanted.contains(name));
-        if failed > 0 && self.failing.is_empty() {
-            self.news(News::Recovered { message: "what failed left Git".to_owned() });
-        }
         let left: Vec<Arc<str>> = self.records.keys().filter(|name| !wanted.contains(name)).cloned().collect();
         for name in left {
-            if let Some(record) = self.records.get_mut(&name) {
-                record.desired = None;
+            let leaves = self.records.get_mut(&name).is_some_and(|record| record.desired.take().is_some());
+            if leaves {
+                self.no_longer_fails(&name, "what failed left Git");
+                self.restart(&name);
+            } else {
+                // It is on its way out already; until that is done, what keeps it is the same failure.
+                self.begin(&name);
             }
-            self.restart(&name);
         }
         self.look_at_offer();
         // The whole is told of also if none of its components has to be touched.

@@ -61,6 +61,7 @@ impl Worker {
                 self.look_if_stale(&name);
             }
             Task::Remove => {
+                self.no_longer_fails(&name, "what failed is gone");
                 self.records.remove(&name);
                 self.specs.remove(&name);
                 self.setup.hub.set_rules(&self.ctx.owner, &name, &Arc::default());

@@ -89,8 +89,8 @@ impl Worker {
             }
             if let Some(failure) = failure {
                 self.tell_late(&name, &failure);
-            } else if well && self.failing.remove(&name) && self.failing.is_empty() {
-                self.news(News::Recovered { message: format!("{name} is ready again, and so is everything else") });
+            } else if well {
+                self.no_longer_fails(&name, &format!("{name} is ready again, and so is everything else"));
             }
         }
         self.report_runtime();
@@ -206,6 +206,13 @@ impl Worker {
         info!(runtime = %self.ctx.runtime, component = %name, objects = removed.len(), "deleted {named}{rest}");
         // The component's own object may be gone before anybody reads it there.
         self.outlet.event(None, false, "Pruned", &note);
+    }
+
+    /// People who were told of failures are told when the last of them is over.
+    pub(super) fn no_longer_fails(&mut self, name: &Arc<str>, message: &str) {
+        if self.failing.remove(name) && self.failing.is_empty() {
+            self.news(News::Recovered { message: message.to_owned() });
+        }
     }
 
     fn tell_recovered(&mut self, name: &Arc<str>) {

@@ -1,9 +1,9 @@
 //! What leaves Git leaves the cluster, also where that is easy to miss.
 
-use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{Patch, PatchParams};
-use reeve_crds::{RuntimeComponent, State};
-use reeve_tests::eventually;
+use k8s_openapi::api::core::v1::{ConfigMap, Event};
+use kube::api::{ListParams, Patch, PatchParams};
+use reeve_crds::{Runtime, RuntimeComponent, State};
+use reeve_tests::{CommitId, eventually, until};
 use serde_json::json;
 
 use super::proxy::{Proxy, Rule};
@@ -15,6 +15,21 @@ impl Scene {
         eventually(&format!("the inventory is {names:?}"), || async {
             let inventory = self.inventory(&self.runtime).await;
             if inventory == names { Ok(()) } else { Err(format!("{inventory:?}")) }
+        })
+        .await;
+    }
+
+    /// Waits until the component that may not be taken away says so, and so does the runtime at this commit.
+    async fn tells_of_stuck(&self, commit: &CommitId) {
+        let failure = self.component_is("leaves", State::Warning, "Forbidden").await.status.unwrap().failure.unwrap();
+        assert_eq!(failure.object.map(|object| object.name).as_deref(), Some("stuck"), "{}", failure.message);
+        until(&self.api::<Runtime>(), &self.runtime, "the runtime names the component", |runtime| {
+            let status = runtime.status.clone().unwrap_or_default();
+            let applied = status.applied.is_some_and(|applied| applied.commit.as_deref() == Some(commit.as_str()));
+            let named = status
+                .failure
+                .is_some_and(|failure| failure.component.as_deref() == Some("leaves") && failure.reason == "Forbidden");
+            applied && named && status.state == Some(State::Warning)
         })
         .await;
     }
@@ -157,4 +172,48 @@ async fn what_left_git_goes_although_somebody_deleted_the_inventory() {
     scene.applied(&second).await;
     scene.gone(&scene.there::<ConfigMap>(), "goes").await;
     scene.knows(&["ConfigMap/new", "ConfigMap/stays"]).await;
+}
+
+#[tokio::test]
+async fn a_component_that_may_not_be_taken_away_is_told_of_and_keeps_nothing_else_back() {
+    let scene = Scene::new("may-not").await;
+    let account = format!("{}-remover", scene.namespace);
+    scene.account(&account).await;
+    scene.component_with("leaves", "1.0.0", &format!("{{ serviceAccountName: {account} }}"), &config("stuck", "x"));
+    scene.component("stays", "1.0.0", &config("settings", "one"));
+    let first = scene.push();
+    scene.follow().await;
+    let reeve = scene.reeve();
+    scene.applied(&first).await;
+    let binding = format!("test-{account}");
+    scene.cluster.kubectl(&["delete", "clusterrolebinding", &binding]).await;
+    scene.cluster.kubectl(&["delete", "serviceaccount", &account, "-n", "reeve-system"]).await;
+
+    scene.drop_component("leaves");
+    scene.component("stays", "1.1.0", &config("settings", "two"));
+    let second = scene.push();
+    scene.tells_of_stuck(&second).await;
+    scene.comes_to_say("settings", "two").await;
+    scene.component("stays", "1.2.0", &config("settings", "three"));
+    let third = scene.push();
+    scene.tells_of_stuck(&third).await;
+    scene.comes_to_say("settings", "three").await;
+    let events = scene.api::<Event>().list(&ListParams::default()).await.unwrap().items;
+    let told = events.iter().filter(|event| event.reason.as_deref() == Some("Forbidden")).count();
+    assert_eq!(told, 1, "another commit does not make it another failure");
+
+    // Nor by a process that never could look as that account.
+    reeve.terminate().await;
+    let _reeve = scene.reeve();
+    scene.component("stays", "1.3.0", &config("settings", "four"));
+    scene.component("comes", "1.0.0", &config("new", "x"));
+    let last = scene.push();
+    scene.tells_of_stuck(&last).await;
+    scene.comes_to_say("settings", "four").await;
+    scene.component_is("comes", State::Ready, "Succeeded").await;
+
+    scene.account(&account).await;
+    scene.applied(&last).await;
+    scene.gone(&scene.there::<ConfigMap>(), "stuck").await;
+    scene.knows(&["ConfigMap/new", "ConfigMap/settings"]).await;
 }
