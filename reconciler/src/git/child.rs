@@ -163,9 +163,10 @@ fn note(repository: &Repository, choice: &Choice, heads: &[Head]) -> Result<(), 
     let source = choice.source.as_deref().unwrap_or(&choice.commit);
     let reference = fetched_ref(source);
     let listed = heads.iter().find(|head| head.name == source).map_or(&choice.commit, |head| &head.id);
-    let there = |id: &str| Oid::from_str(id).is_ok_and(|id| repository.odb().is_ok_and(|store| store.exists(id)));
-    // A tag's own object, if it came along, and else what it points to.
-    let id = if there(listed) { listed } else { &choice.commit };
+    let readable = |id: &str| Oid::from_str(id).is_ok_and(|id| repository.find_object(id, None).is_ok());
+    // A tag's own object, if it came along, and else what it points to. One that libgit2 cannot read would end every
+    // fetch that begins at our refs.
+    let id = if readable(listed) { listed } else { &choice.commit };
     let now = repository.find_reference(&reference).ok().and_then(|reference| reference.target());
     if now.is_some_and(|now| now.to_string() == *id) { Ok(()) } else { point(repository, &reference, id) }
 }

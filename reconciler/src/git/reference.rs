@@ -81,6 +81,9 @@ pub enum ReferenceError {
     /// What the ref points to is something else.
     #[error("`{0}` is not a commit: it names a file or a folder")]
     NotACommit(String),
+    /// Nobody can tell what the tag names.
+    #[error("tag `{0}` cannot be read: make it anew, as git tag --force --annotate does, and push it with --force")]
+    UnreadableTag(String),
     /// The reference names nothing.
     #[error("write one of branch, tag, semver, commit and name")]
     Nothing,
@@ -97,8 +100,14 @@ impl ReferenceError {
             | Self::Range { .. }
             | Self::Name(_)
             | Self::Commit(_)
-            | Self::NotACommit(_) => false,
+            | Self::NotACommit(_)
+            | Self::UnreadableTag(_) => false,
         }
+    }
+
+    /// What was chosen is a tag that leads to nothing.
+    pub(super) fn unreadable(choice: &Choice) -> Self {
+        Self::UnreadableTag(choice.name.clone().unwrap_or_else(|| choice.commit.clone()))
     }
 }
 

@@ -17,6 +17,7 @@ mod ssh;
 #[cfg(test)]
 mod tests;
 
+pub(super) use object::tag_target;
 pub use refused::{KeysError, Refused, SignatureError, is_signature_reason};
 
 use pgp::PgpKey;

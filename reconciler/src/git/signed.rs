@@ -7,7 +7,7 @@ use reeve_process::secret::scrub;
 
 use super::fetch::Fetched;
 use super::mirror::{LARGEST_SIGNED, MOST_TAGS, MirrorError, Mirrors};
-use super::signature::SignedObjects;
+use super::signature::{SignedObjects, tag_target};
 use crate::tree::GitError;
 
 impl Mirrors {
@@ -56,8 +56,14 @@ fn read(
     let Some(first) = fetched.tag.as_ref().and_then(|tag| tag.id.as_deref()) else { return Ok(objects) };
     let mut next = Oid::from_str(first)?;
     while objects.tags.len() < MOST_TAGS && store.read_header(next)?.1 == ObjectType::Tag {
-        objects.tags.push((next.to_string(), bounded(&store, next)?));
-        next = repository.find_tag(next)?.target_id();
+        let raw = bounded(&store, next)?;
+        // As Git reads it, which is less strict than libgit2. What cannot be read is for those to judge who ask for a tag.
+        let target = tag_target(&raw).map(Oid::from_str).transpose()?;
+        objects.tags.push((next.to_string(), raw));
+        match target {
+            Some(target) => next = target,
+            None => break,
+        }
     }
     Ok(objects)
 }

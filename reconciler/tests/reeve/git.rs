@@ -12,4 +12,5 @@ mod refusals;
 mod scene;
 mod signatures;
 mod stall;
+mod tags;
 mod transports;

@@ -3,6 +3,7 @@
 use git2::{ObjectType, Oid, Repository};
 
 use super::failure::Failure;
+use super::tags;
 use crate::git::reference::{Choice, ReferenceError};
 
 /// The commit and its root, which costs next to nothing.
@@ -13,6 +14,9 @@ pub(super) fn root(repository: &Repository, commit: Oid) -> Result<(), Failure> 
 
 /// All folders and files of the commit: that they are there, and when `closely` also that they are what they should be.
 pub(super) fn whole(repository: &Repository, commit: Oid, choice: &Choice, closely: bool) -> Result<(), Failure> {
+    if tags::is_tag(repository, commit) {
+        return Err(ReferenceError::unreadable(choice).into());
+    }
     let object = repository.find_object(commit, None).map_err(|error| Failure::of_the_mirror(&error))?;
     if object.kind() != Some(ObjectType::Commit) {
         let name = choice.name.clone().unwrap_or_else(|| choice.commit.clone());

@@ -35,10 +35,11 @@ impl<'a> LocalSource<'a> {
             let Ok(direct) = reference.resolve() else { continue };
             let (Ok(name), Some(id)) = (reference.name(), direct.target()) else { continue };
             heads.push(Head { name: name.to_owned(), id: id.to_string() });
-            if let Ok(peeled) = direct.peel(ObjectType::Any)
-                && peeled.id() != id
-            {
-                heads.push(Head { name: format!("{name}^{{}}"), id: peeled.id().to_string() });
+            let peeled = direct.peel(ObjectType::Any).map(|object| object.id()).ok();
+            // What libgit2 does not read may be a tag all the same.
+            let peeled = peeled.or_else(|| tags::chain(&self.from, id).ok()?.end);
+            if let Some(peeled) = peeled.filter(|peeled| *peeled != id) {
+                heads.push(Head { name: format!("{name}^{{}}"), id: peeled.to_string() });
             }
         }
         Ok(heads)
@@ -46,6 +47,9 @@ impl<'a> LocalSource<'a> {
 
     pub(super) fn receive(&self, choice: &Choice) -> Result<(u64, u64), Failure> {
         let commit = Oid::from_str(&choice.commit)?;
+        if tags::is_tag(&self.from, commit) {
+            return Err(ReferenceError::unreadable(choice).into());
+        }
         match self.from.find_object(commit, None) {
             Ok(object) if object.kind() == Some(ObjectType::Commit) => {}
             Ok(_) => {
@@ -67,7 +71,7 @@ impl<'a> LocalSource<'a> {
         let Some(tag) = &choice.tag else { return Ok(()) };
         let source = self.from.odb().map_err(|error| unreadable(&error))?;
         let target = self.into.odb()?;
-        for tag in tags::chain(&self.from, Oid::from_str(tag)?).map_err(|error| unreadable(&error))? {
+        for tag in tags::chain(&self.from, Oid::from_str(tag)?).map_err(|error| unreadable(&error))?.tags {
             let object = source.read(tag).map_err(|error| unreadable(&error))?;
             target.write(ObjectType::Tag, object.data())?;
         }

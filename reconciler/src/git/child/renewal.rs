@@ -37,10 +37,13 @@ impl Renewal {
         let mut walk = old.revwalk()?;
         let mut pack = old.packbuilder()?;
         for (_, id) in &refs {
-            for tag in tags::chain(old, *id)? {
+            let chain = tags::chain(old, *id)?;
+            for tag in chain.tags {
                 pack.insert_object(tag, None)?;
             }
-            walk.push(old.find_object(*id, None)?.peel_to_commit()?.id())?;
+            if let Some(commit) = chain.end {
+                walk.push(old.find_object(commit, None)?.peel_to_commit()?.id())?;
+            }
         }
         pack.insert_walk(&mut walk)?;
         pack.write(&self.path.join("objects/pack"), 0)?;

@@ -13,6 +13,9 @@ const BEGINNINGS: [&[u8]; 4] = [
     b"-----BEGIN SIGNED MESSAGE-----",
 ];
 
+/// Digits of an id.
+const ID: usize = 40;
+
 /// What was signed, and with what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Parts {
@@ -54,6 +57,12 @@ pub(super) fn tag_facts(payload: &[u8]) -> Option<TagFacts<'_>> {
     let target = next("object ")?;
     next("type ")?;
     Some(TagFacts { target, name: next("tag ")? })
+}
+
+/// The full id of what a tag names.
+pub(in crate::git) fn tag_target(raw: &[u8]) -> Option<&str> {
+    let is_id = |text: &&str| text.len() == ID && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    tag_facts(raw).map(|facts| facts.target).filter(is_id)
 }
 
 /// The object without headers that hold a signature, and what the first kind of them holds.
