@@ -173,6 +173,8 @@ pub struct Capabilities {
 /// How far the runtime is. Written when something changes, not on every interval: a Lease shows that the applier lives.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", default)]
+// Whoever applies alone tells it, and whole: the API server need not keep books of its parts.
+#[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct RuntimeStatus {
     /// metadata.generation of the spec that this status speaks of.
     #[serde(skip_serializing_if = "Option::is_none")]

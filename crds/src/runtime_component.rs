@@ -154,6 +154,8 @@ pub enum ComponentTarget {
 /// How a component is doing.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", default)]
+// Whoever applies alone tells it, and whole: the API server need not keep books of its parts.
+#[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct RuntimeComponentStatus {
     /// metadata.generation of the spec that this status speaks of.
     #[serde(skip_serializing_if = "Option::is_none")]

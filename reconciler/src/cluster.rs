@@ -23,8 +23,8 @@ mod flights;
 mod kinds;
 mod remove;
 
-pub(crate) use apply::{APPLY, JSON_PATCH, managed_fields};
 pub use apply::{Applied, Applier};
+pub(crate) use apply::{JSON, JSON_PATCH, MERGE_PATCH, METADATA_ONLY, managed_fields};
 pub use breaker::Breaker;
 pub use dry_run::Foreseen;
 pub use error::ApplyError;

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::measure::Usage;
 use crate::outcome::Outcome;
-use crate::scene::{PATIENCE, Scene, until_all};
+use crate::scene::{PATIENCE, Scene, accepts, until_all};
 use crate::workload::{AFTER, BEFORE, NAMESPACE, Size, substituted};
 
 /// The release whose kinds are installed; the programs must be of it.
@@ -44,6 +44,8 @@ pub(crate) async fn run(size: Size, programs: &Path) -> Result<Outcome> {
     let observer = scene.observer.clone();
     let sources = api(&observer, "source.toolkit.fluxcd.io", "GitRepository");
     let applied = api(&observer, "kustomize.toolkit.fluxcd.io", "Kustomization");
+    accepts(&sources, &source(&server)?).await?;
+    accepts(&applied, &kustomization_of(0)?).await?;
     let mut phases = Vec::new();
     let work = async {
         sources.create(&PostParams::default(), &source(&server)?).await.context("cannot create the GitRepository")?;
@@ -135,25 +137,31 @@ fn source(server: &GitHttp) -> Result<DynamicObject> {
     serde_json::from_value(object).context("not an object")
 }
 
+/// What keeps one component.
+fn kustomization_of(index: usize) -> Result<DynamicObject> {
+    let object = json!({
+        "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
+        "kind": "Kustomization",
+        "metadata": { "name": format!("app-{index}") },
+        "spec": {
+            "interval": "60m",
+            "retryInterval": "2m",
+            "timeout": "1m",
+            "prune": true,
+            "wait": true,
+            "path": "./app",
+            "targetNamespace": NAMESPACE,
+            "serviceAccountName": "flux",
+            "sourceRef": { "kind": "GitRepository", "name": "apps" },
+            "postBuild": { "substitute": { "INDEX": index.to_string() } },
+        },
+    });
+    serde_json::from_value(object).context("not an object")
+}
+
 async fn create_all(api: &Api<DynamicObject>, size: Size) -> Result<()> {
     let all = futures::stream::iter(0..size.components).map(|index| async move {
-        let object: DynamicObject = serde_json::from_value(json!({
-            "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
-            "kind": "Kustomization",
-            "metadata": { "name": format!("app-{index}") },
-            "spec": {
-                "interval": "60m",
-                "retryInterval": "2m",
-                "timeout": "1m",
-                "prune": true,
-                "wait": true,
-                "path": "./app",
-                "targetNamespace": NAMESPACE,
-                "serviceAccountName": "flux",
-                "sourceRef": { "kind": "GitRepository", "name": "apps" },
-                "postBuild": { "substitute": { "INDEX": index.to_string() } },
-            },
-        }))?;
+        let object = kustomization_of(index)?;
         api.create(&PostParams::default(), &object).await.map(drop).context("cannot create a Kustomization")
     });
     all.buffer_unordered(size.concurrency).try_collect().await

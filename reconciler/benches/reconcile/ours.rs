@@ -3,15 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use kube::Api;
 use kube::api::{ListParams, Patch, PatchParams, PostParams};
-use kube::{Api, Client};
 use reeve_crds::{GitSource, Runtime, State, annotation};
 use reeve_tests::{CommitId, GitRepository, Process, Server};
 use serde_json::json;
 
 use crate::measure::Usage;
 use crate::outcome::Outcome;
-use crate::scene::{Scene, stir, until_all};
+use crate::scene::{Scene, accepts, stir, until_all};
 use crate::workload::{AFTER, RUNTIMES, Size, fleet, layer};
 
 /// Where Reeve's own kinds are.
@@ -43,10 +43,12 @@ pub(crate) async fn run(size: Size) -> Result<(Outcome, Converged)> {
     let observer = scene.observer.clone();
     let runtimes: Api<Runtime> = Api::namespaced(observer.clone(), NAMESPACE);
 
-    let url = repository.file_url();
+    let (sources, source): (Api<GitSource>, _) =
+        (Api::namespaced(observer.clone(), NAMESPACE), source(&repository.file_url())?);
+    accepts(&sources, &source).await?;
     let mut phases = Vec::new();
     let work = async {
-        create_source(&observer, &url).await?;
+        sources.create(&PostParams::default(), &source).await.context("cannot create the GitSource")?;
         until_all(runtimes.clone(), RUNTIMES, |runtime| is_at(runtime, &commit)).await
     };
     phases.push(scene.phase("install", work).await);
@@ -80,15 +82,14 @@ pub(crate) fn publish(repository: &GitRepository, files: &[(String, String)]) ->
     repository.publish(&files)
 }
 
-async fn create_source(client: &Client, url: &str) -> Result<()> {
-    let source: GitSource = serde_json::from_value(json!({
+fn source(url: &str) -> Result<GitSource> {
+    let source = json!({
         "apiVersion": "reeve.dev/v1alpha1",
         "kind": "GitSource",
         "metadata": { "name": "fleet" },
         "spec": { "url": url, "ref": { "branch": "main" } },
-    }))?;
-    let sources: Api<GitSource> = Api::namespaced(client.clone(), NAMESPACE);
-    sources.create(&PostParams::default(), &source).await.map(drop).context("cannot create the GitSource")
+    });
+    serde_json::from_value(source).context("not a GitSource")
 }
 
 /// Whether everything of a commit is applied and healthy.

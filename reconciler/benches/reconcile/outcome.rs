@@ -110,7 +110,7 @@ fn row(what: &str, floor: Option<f64>, ours: Option<f64>, peer: Option<f64>) {
 fn by_verb(outcome: &Outcome, size: Size) {
     for phase in &outcome.phases {
         println!("\n  {}, {}: requests per object", outcome.who, phase.name);
-        for (verb, resource, count) in phase.requests.ranked().into_iter().take(14) {
+        for (verb, resource, count) in phase.requests.ranked().into_iter().take(20) {
             println!("    {verb:<8} {resource:<32} {:>9.3} {count:>8}", of(count, size.objects()));
         }
     }

@@ -14,6 +14,7 @@ use kube::runtime::watcher::{self, Event};
 use kube::runtime::{WatchStreamExt as _, watcher as watch};
 use kube::{Api, Client, Resource, ResourceExt as _};
 use reeve_tests::ControlPlane;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
@@ -102,6 +103,16 @@ where
     };
     let in_time = tokio::time::timeout(PATIENCE, wait).await.is_ok();
     if in_time { Ok(()) } else { bail!("gave up after {} s with {} of {total}", PATIENCE.as_secs(), done.len()) }
+}
+
+/// Waits until the API server makes objects of this kind: whoever makes the first ones of a new kind is held for two
+/// seconds, which is nobody's time.
+pub(crate) async fn accepts<K>(api: &Api<K>, object: &K) -> Result<()>
+where
+    K: Clone + Debug + DeserializeOwned + Serialize,
+{
+    let params = PostParams { dry_run: true, ..PostParams::default() };
+    api.create(&params, object).await.map(drop).context("the API server does not accept an object")
 }
 
 /// Changes one object of a hundred as someone else would, and watches until all are as they were.

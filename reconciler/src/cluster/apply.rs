@@ -21,12 +21,13 @@ use crate::live::{Hub, Live};
 use crate::payload;
 use crate::refusal::{Reason, Refusal};
 
-/// Whether the answer is the whole object or its metadata.
-const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
-pub(super) const JSON: &str = "application/json";
+/// An answer that is the metadata alone, or the whole object.
+pub(crate) const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+pub(crate) const JSON: &str = "application/json";
 /// Kubernetes takes JSON for the YAML that the name promises.
-pub(crate) const APPLY: &str = "application/apply-patch+yaml";
+pub(super) const APPLY: &str = "application/apply-patch+yaml";
 pub(crate) const JSON_PATCH: &str = "application/json-patch+json";
+pub(crate) const MERGE_PATCH: &str = "application/merge-patch+json";
 
 /// How long the API server may take to answer: longer than it lets a request and its webhooks take.
 const ANSWER_WITHIN: Duration = Duration::from_secs(70);

@@ -8,8 +8,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use kube::api::{ListParams, ObjectMeta, PostParams};
+use http::Method;
+use http::header::{ACCEPT, CONTENT_TYPE};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, OwnerReference};
+use kube::api::{ListParams, ObjectMeta};
+use kube::core::PartialObjectMeta;
 use kube::{Api, Client};
 use reeve_crds::{Inventory, InventorySpec};
 use reeve_renderer::bundle::RUNTIME_LABEL;
@@ -18,6 +21,7 @@ use tokio::sync::{Notify, watch};
 use super::{Change, Entry, Ledger};
 use crate::FIELD_MANAGER;
 use crate::clock::Clock;
+use crate::cluster::{JSON, METADATA_ONLY};
 use crate::refusal::{Reason, Refusal};
 use reeve_renderer::object::ObjectKey;
 
@@ -268,18 +272,19 @@ impl Pages {
             labels: Some([(RUNTIME_LABEL.to_owned(), self.runtime.to_string())].into()),
             owner_references: Some(vec![self.owner.clone()]),
             resource_version: version.clone(),
+            // Whoever replaces a page owns all of it: books of it would only cost the API server time.
+            managed_fields: Some(vec![ManagedFieldsEntry::default()]),
             ..ObjectMeta::default()
         };
-        let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
         let replaced = match version {
-            Some(_) => Some(self.api.replace(name, &params, &page).await),
+            Some(_) => Some(self.send(Method::PUT, &format!("/{name}"), &page).await),
             None => None,
         };
         let written = match replaced {
             // Somebody deleted it; what it said is known here, and whoever took over would have kept it.
             Some(Err(kube::Error::Api(status))) if status.code == 404 => {
                 page.metadata.resource_version = None;
-                let made = self.api.create(&params, &page).await;
+                let made = self.send(Method::POST, "", &page).await;
                 match &made {
                     Ok(_) => tracing::warn!(page = name, "the inventory page was deleted, and was made anew"),
                     // It went with its namespace, and so does all that it could ever be needed for.
@@ -289,7 +294,7 @@ impl Pages {
                 made
             }
             Some(replaced) => replaced,
-            None => self.api.create(&params, &page).await,
+            None => self.send(Method::POST, "", &page).await,
         };
         match written {
             Ok(stored) => Ok(stored.metadata.resource_version),
@@ -298,6 +303,21 @@ impl Pages {
             }
             Err(error) => Err(LedgerError::Write { page: name.to_owned(), refusal: Refusal::of(&error) }),
         }
+    }
+
+    /// Sends a page, and gets back no more of it than its metadata.
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        page: &Inventory,
+    ) -> Result<PartialObjectMeta<Inventory>, kube::Error> {
+        let uri = format!("{}{path}?fieldManager={FIELD_MANAGER}", self.api.resource_url());
+        let request = http::Request::builder().method(method).uri(uri);
+        let request = request.header(CONTENT_TYPE, JSON).header(ACCEPT, METADATA_ONLY);
+        let body = serde_json::to_vec(page).map_err(kube::Error::SerdeError)?;
+        let request = request.body(body).map_err(kube::Error::HttpError)?;
+        self.api.clone().into_client().request(request).await
     }
 }
 

@@ -14,7 +14,7 @@ use kube::{Api, Client};
 use reeve_crds::runtime_component::{RuntimeComponent, RuntimeComponentSpec, RuntimeComponentStatus};
 use reeve_crds::{GROUP, Runtime, RuntimeStatus, VERSION};
 use reeve_renderer::bundle::{COMPONENT_LABEL, RUNTIME_LABEL};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use crate::clock::{Clock, after};
@@ -300,7 +300,7 @@ impl Outlet {
             },
             "spec": spec,
         });
-        if written.apply(&api, &name, &object).await? {
+        if written.keep(&api, &name, &object, change).await? {
             self.lock().written.insert(Subject::Component(spec.component.as_str().into()), written.clone());
         }
         let mut status = status.clone();
@@ -320,7 +320,55 @@ impl Outlet {
     }
 }
 
+/// What a spec may be without. `suspend` is not among it: it belongs to people.
+const OPTIONAL: [&str; 6] = ["channel", "dependsOn", "namespace", "origin", "serviceAccountName", "timeout"];
+
+/// What makes the object of a component this one: what its spec is without goes.
+fn change(object: &Value) -> Value {
+    let mut change = object.clone();
+    if let Some(spec) = change["spec"].as_object_mut() {
+        for field in OPTIONAL {
+            spec.entry(field).or_insert(Value::Null);
+        }
+    }
+    change
+}
+
 /// The name of a component's object. A component's name has no dot, so no two share one.
 pub fn component_name(runtime: &str, component: &str) -> String {
     format!("{runtime}.{component}")
+}
+
+#[cfg(test)]
+mod tests {
+    use reeve_crds::runtime_component::ComponentTarget;
+
+    use super::*;
+
+    #[test]
+    fn a_change_takes_away_whatever_a_spec_is_without_but_what_belongs_to_people() {
+        let full = RuntimeComponentSpec {
+            runtime: "eu".to_owned(),
+            component: "web".to_owned(),
+            target: ComponentTarget::Runtime,
+            chart: "web".to_owned(),
+            version: "1.0.0".to_owned(),
+            channel: Some("stable".to_owned()),
+            namespace: Some("shop".to_owned()),
+            origin: Some("runtimes/eu.yaml:3".to_owned()),
+            depends_on: vec!["db".to_owned()],
+            service_account_name: Some("web".to_owned()),
+            timeout: Some(Duration::from_secs(1).into()),
+            suspend: Some(true),
+        };
+        let bare = json!({ "spec": { "runtime": "eu", "component": "web", "target": "Runtime", "chart": "web", "version": "1.0.0" } });
+        let changed = change(&bare);
+        let gone = |field: &str| changed["spec"].get(field) == Some(&Value::Null);
+        for (field, _) in as_json(&full).as_object().unwrap() {
+            let is_theirs = field == "suspend";
+            assert_eq!(gone(field), bare["spec"].get(field).is_none() && !is_theirs, "{field}");
+        }
+        let whole = json!({ "spec": as_json(&full) });
+        assert_eq!(change(&whole), whole, "what is there stays");
+    }
 }

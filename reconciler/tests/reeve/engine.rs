@@ -3,6 +3,7 @@
 mod adoption;
 mod annotations;
 mod commits;
+mod components;
 mod control_plane;
 mod crash;
 mod drift;

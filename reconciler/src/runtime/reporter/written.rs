@@ -1,5 +1,6 @@
 //! What the cluster has of a runtime, a component or a source, and the write that makes its status another.
 
+use http::Method;
 use http::header::CONTENT_TYPE;
 use kube::{Api, Resource};
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -7,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::FIELD_MANAGER;
-use crate::cluster::{APPLY, JSON_PATCH};
+use crate::cluster::{JSON, JSON_PATCH, MERGE_PATCH};
 use crate::hash;
 use crate::refusal::Refusal;
 
@@ -56,20 +57,34 @@ impl Written {
         self.turns = json!({ "conditions": turns }).to_string().into();
     }
 
-    /// Applies `object` with its spec, unless the cluster has the spec already. True if it did.
-    pub(super) async fn apply<K: Resource + Clone>(
+    /// Has the cluster have `object` with its spec, unless it does already. True if that took a write. `change` gives the
+    /// merge patch for one that is there: to apply a new object would cost the API server more than to make it.
+    pub(super) async fn keep<K: Resource + Clone>(
         &mut self,
         api: &Api<K>,
         name: &str,
         object: &Value,
+        change: impl Fn(&Value) -> Value,
     ) -> Result<bool, Refusal> {
         let spec = hash::of(&object["spec"]);
         if self.spec.as_deref() == Some(&spec) {
             return Ok(false);
         }
-        let path = format!("{name}?fieldManager={FIELD_MANAGER}&force=true");
-        let answer: Answer = patch(api, &path, APPLY, object).await.map_err(|error| Refusal::of(&error))?;
-        let Answer { metadata, status } = answer;
+        let make = async || send::<K, Answer>(api, Method::POST, "", JSON, object).await;
+        let alter =
+            async || send::<K, Answer>(api, Method::PATCH, &format!("/{name}"), MERGE_PATCH, &change(object)).await;
+        let answer = if self.uid.is_none() {
+            match make().await {
+                Err(kube::Error::Api(status)) if status.code == 409 => alter().await,
+                answer => answer,
+            }
+        } else {
+            match alter().await {
+                Err(kube::Error::Api(status)) if status.code == 404 => make().await,
+                answer => answer,
+            }
+        };
+        let Answer { metadata, status } = answer.map_err(|error| Refusal::of(&error))?;
         if metadata.uid != self.uid {
             // Another object, which says what it says.
             self.said(&status);
@@ -120,9 +135,8 @@ pub(crate) fn unflipped(before: &Value, mut after: Value) -> Value {
 
 /// Makes the status of an object this one, whatever it was.
 pub(crate) async fn put_status<K: Resource + Clone>(api: &Api<K>, name: &str, status: &Value) -> Result<(), Refusal> {
-    let path = format!("{name}/status?fieldManager={FIELD_MANAGER}");
     let change = json!([{ "op": "add", "path": "/status", "value": status }]);
-    match patch::<K, IgnoredAny>(api, &path, JSON_PATCH, &change).await {
+    match send::<K, IgnoredAny>(api, Method::PATCH, &format!("/{name}/status"), JSON_PATCH, &change).await {
         Ok(_) => Ok(()),
         // Whoever deleted it wants to know no more.
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
@@ -130,15 +144,17 @@ pub(crate) async fn put_status<K: Resource + Clone>(api: &Api<K>, name: &str, st
     }
 }
 
-/// Sends a patch of this type, and reads of the answer what is wanted.
-async fn patch<K: Resource + Clone, A: DeserializeOwned>(
+/// Sends something of this type below the objects of a kind, and reads of the answer what is wanted.
+async fn send<K: Resource + Clone, A: DeserializeOwned>(
     api: &Api<K>,
+    method: Method,
     path: &str,
     content_type: &str,
-    change: &Value,
+    body: &Value,
 ) -> Result<A, kube::Error> {
-    let request = http::Request::patch(format!("{}/{path}", api.resource_url())).header(CONTENT_TYPE, content_type);
-    let request = request.body(change.to_string().into_bytes()).map_err(kube::Error::HttpError)?;
+    let uri = format!("{}{path}?fieldManager={FIELD_MANAGER}", api.resource_url());
+    let request = http::Request::builder().method(method).uri(uri).header(CONTENT_TYPE, content_type);
+    let request = request.body(body.to_string().into_bytes()).map_err(kube::Error::HttpError)?;
     api.clone().into_client().request(request).await
 }
 

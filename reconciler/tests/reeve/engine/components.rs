@@ -1,0 +1,81 @@
+//! The objects of components: they say what Git says, whoever made or changed them, and cost the API server little.
+
+use kube::api::{ListParams, Patch, PatchParams, PostParams};
+use reeve_crds::{Inventory, RuntimeComponent, State};
+use reeve_tests::until;
+use serde_json::json;
+
+use super::proxy::{Proxy, Rule};
+use super::scene::{Scene, config};
+
+#[tokio::test]
+async fn what_leaves_a_component_leaves_its_object_and_what_people_set_stays() {
+    let scene = Scene::new("spec").await;
+    scene.component("base", "1.0.0", &config("base", "git"));
+    scene.component_with("web", "1.0.0", "{ dependsOn: [base], timeout: 2m }", &config("settings", "git"));
+    let first = scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    scene.applied(&first).await;
+    let (api, name) = (scene.api::<RuntimeComponent>(), format!("{}.web", scene.runtime));
+    let object = api.get(&name).await.unwrap();
+    assert_eq!((object.spec.depends_on.len(), object.spec.timeout.is_some()), (1, true));
+    let theirs = json!({ "metadata": { "labels": { "team": "shop" } }, "spec": { "suspend": false } });
+    api.patch(&name, &PatchParams::default(), &Patch::Merge(theirs)).await.unwrap();
+
+    scene.component("web", "1.1.0", &config("settings", "second"));
+    let second = scene.push();
+    scene.applied(&second).await;
+    let is_told = |component: &RuntimeComponent| component.spec.version == "1.1.0";
+    let object = until(&api, &name, "the version is told", is_told).await;
+    assert_eq!((object.spec.depends_on.len(), object.spec.timeout), (0, None));
+    assert_eq!(object.spec.suspend, Some(false));
+    assert_eq!(object.metadata.labels.unwrap()["team"], "shop");
+}
+
+#[tokio::test]
+async fn an_object_that_is_there_when_it_is_to_be_made_is_made_right() {
+    let scene = Scene::new("first").await;
+    scene.component("web", "1.0.0", &config("settings", "git"));
+    let first = scene.push();
+    scene.follow().await;
+    let proxy = Proxy::start(&scene.cluster, Rule::Late { path: "/runtimecomponents".to_owned() }).await;
+    let _reeve = scene.reeve_through(&proxy.kubeconfig(scene.data.path()), &[]);
+    proxy.reached().await;
+    // As when the answer to an earlier try got lost.
+    let spec = json!({ "runtime": scene.runtime, "component": "web", "chart": "other", "version": "0.9.0" });
+    let name = format!("{}.web", scene.runtime);
+    let object = json!({
+        "apiVersion": "reeve.dev/v1alpha1", "kind": "RuntimeComponent", "metadata": { "name": name }, "spec": spec,
+    });
+    let api = scene.api::<RuntimeComponent>();
+    api.create(&PostParams::default(), &serde_json::from_value(object).unwrap()).await.unwrap();
+    proxy.release().await;
+
+    scene.applied(&first).await;
+    let object = scene.component_is("web", State::Ready, "Succeeded").await;
+    assert_eq!((object.spec.chart.as_str(), object.spec.version.as_str()), ("web", "1.0.0"));
+    assert_eq!(object.metadata.owner_references.map(|owners| owners.len()), Some(1));
+}
+
+#[tokio::test]
+async fn of_what_reeve_alone_writes_whole_the_api_server_keeps_no_books() {
+    let scene = Scene::new("books").await;
+    scene.component("web", "1.0.0", &config("settings", "git"));
+    let first = scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    scene.applied(&first).await;
+
+    let component = scene.component_is("web", State::Ready, "Succeeded").await;
+    let managed = component.metadata.managed_fields.unwrap_or_default();
+    let of_status = managed.iter().find(|entry| entry.subresource.as_deref() == Some("status")).unwrap();
+    assert_eq!(of_status.fields_v1.as_ref().unwrap().0, json!({ "f:status": {} }));
+
+    let pages = scene.api::<Inventory>();
+    let name = pages.list(&ListParams::default()).await.unwrap().items.remove(0).metadata.name.unwrap();
+    let is_stored = |page: &Inventory| page.spec.counts.applied == 1;
+    let page = until(&pages, &name, "the page is replaced", is_stored).await;
+    assert_eq!(page.metadata.managed_fields, None);
+    assert!(page.metadata.owner_references.is_some() && page.metadata.labels.is_some());
+}
