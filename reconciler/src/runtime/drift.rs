@@ -10,7 +10,7 @@ use super::contest::Turn;
 use super::work::{Done, Work};
 use crate::cluster::Applier;
 use crate::desired::DesiredObject;
-use crate::fields::{self, DriftedField};
+use crate::fields::{self, DriftedField, MANAGER};
 use crate::ledger::object_ref;
 use crate::payload;
 
@@ -76,10 +76,12 @@ impl Drifted {
         let verb = if self.untimed { ", seen at" } else { " at" };
         let when = self.shown.changed_at.as_ref().map(|time| format!("{verb} {}", time.0)).unwrap_or_default();
         let outcome = match (self.repaired, self.shown.contested) {
-            (true, Some(true)) => "; put right again, and from now on less often, since it is changed back each time",
-            (true, _) => "; put right",
-            (false, Some(true)) => "; left for now, since it is changed back each time",
-            (false, _) => "; left as it is, as the policy says",
+            (true, Some(true)) => {
+                format!("; put right again, and from now on less often, since {who} and {MANAGER} change it in turns")
+            }
+            (true, _) => "; put right".to_owned(),
+            (false, Some(true)) => format!("; left for now, since {who} and {MANAGER} change it in turns"),
+            (false, _) => "; left as it is, as the policy says".to_owned(),
         };
         format!("{}: {fields} changed by {who}{when}{outcome}", self.key)
     }

@@ -1,9 +1,8 @@
 //! Writes the statuses of a runtime and of its components: what matters at once, what is only under way a little later,
 //! and nothing that the cluster has already.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use futures::{StreamExt as _, stream};
 use jiff::Timestamp;
@@ -13,22 +12,21 @@ use kube::api::DeleteParams;
 use kube::{Api, Client};
 use reeve_crds::runtime_component::{RuntimeComponent, RuntimeComponentSpec, RuntimeComponentStatus};
 use reeve_crds::{GROUP, Runtime, RuntimeStatus, VERSION};
-use reeve_renderer::bundle::{COMPONENT_LABEL, RUNTIME_LABEL};
-use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use crate::clock::{Clock, after};
 use crate::event::{self, Happening};
 use crate::refusal::Refusal;
 
+mod component;
 mod pace;
 mod written;
 
+pub use component::component_name;
 pub(super) use pace::Haste;
 use written::Written;
 pub(crate) use written::{as_json, put_status, unflipped};
 
-const RETRY: Duration = Duration::from_secs(5);
 const WRITES_AT_ONCE: usize = 2;
 const EVENTS_AT_MOST: usize = 256;
 
@@ -52,7 +50,12 @@ struct Queue {
     pending: BTreeMap<Subject, (Content, Timestamp)>,
     written: BTreeMap<Subject, Written>,
     events: VecDeque<(Subject, Happening)>,
+    /// Components whose objects are to be made before their statuses are due: people look for them, and suspend them.
+    born: BTreeSet<Arc<str>>,
     writing: usize,
+    /// Writes in a row that failed, and why, as it was told.
+    failures: u32,
+    refused: Option<&'static str>,
     /// When something was last written about the runtime.
     told: Timestamp,
 }
@@ -115,10 +118,11 @@ impl Outlet {
         self.lock().written.insert(Subject::Component(name.clone()), written);
     }
 
-    /// The generation that a component's object has, whoever wrote it: people suspend components.
-    pub(super) fn observe(&self, name: &Arc<str>, generation: Option<i64>) {
+    /// The generation that a component's object has, whoever wrote it: people suspend components. A spec that by its hash
+    /// is not as it was written is written again.
+    pub(super) fn observe(&self, name: &Arc<str>, generation: Option<i64>, spec: &str) {
         if let Some(written) = self.lock().written.get_mut(&Subject::Component(name.clone())) {
-            written.generation = written.generation.max(generation);
+            written.observe(generation, spec);
         }
     }
 
@@ -138,8 +142,11 @@ impl Outlet {
     }
 
     pub(super) fn component(&self, spec: RuntimeComponentSpec, status: RuntimeComponentStatus, haste: Haste) {
-        let subject = Subject::Component(spec.component.as_str().into());
-        self.queue(subject, Content::Component(Box::new((spec, status))), haste);
+        let name: Arc<str> = spec.component.as_str().into();
+        if haste == Haste::Begun {
+            self.lock().born.insert(name.clone());
+        }
+        self.queue(Subject::Component(name), Content::Component(Box::new((spec, status))), haste);
     }
 
     pub(super) fn gone(&self, component: &Arc<str>) {
@@ -216,24 +223,63 @@ impl Outlet {
         stream::iter(due)
             .for_each_concurrent(WRITES_AT_ONCE, |(subject, content)| async move {
                 let result = self.write(&subject, &content).await;
-                let mut queue = self.lock();
-                queue.writing -= 1;
-                if let Err(refusal) = result {
-                    tracing::debug!(runtime = %self.0.runtime, reason = refusal.reason.as_str(), "cannot write a status: {}", refusal.message);
-                    // A status that the server will never take is dropped; the next one is another.
-                    if refusal.transient {
-                        let due = after(self.0.clock.now(), refusal.retry_after.unwrap_or(RETRY));
-                        queue.pending.entry(subject).or_insert((content, due));
-                    }
-                }
-                drop(queue);
+                self.ended(&subject, content, result);
                 self.0.idle.notify_waiters();
             })
             .await;
+        self.make_born().await;
         let events: Vec<(Subject, Happening)> = self.lock().events.drain(..).collect();
         for (subject, event) in events {
             event::publish(self.0.client.clone(), self.reference(&subject), &event).await;
         }
+    }
+
+    /// A write ended. What was refused is tried again, whatever the reason: somebody may put it right.
+    fn ended(&self, subject: &Subject, content: Content, result: Result<(), Refusal>) {
+        let mut queue = self.lock();
+        queue.writing -= 1;
+        let Err(refusal) = result else {
+            queue.failures = 0;
+            queue.refused = None;
+            return;
+        };
+        queue.failures += 1;
+        let due = after(self.0.clock.now(), refusal.retry_after.unwrap_or_else(|| pace::retry(queue.failures)));
+        queue.pending.entry(subject.clone()).or_insert((content, due));
+        let reason = refusal.reason.as_str();
+        if refusal.transient || queue.refused.replace(reason) == Some(reason) {
+            tracing::debug!(runtime = %self.0.runtime, reason, "cannot write a status: {}", refusal.message);
+            return;
+        }
+        drop(queue);
+        let about = self.reference(subject);
+        let (kind, name) = (about.kind.unwrap_or_default(), about.name.unwrap_or_default());
+        let note =
+            format!("what is told of {kind} {name} is out of date, since it cannot be written: {}", refusal.message);
+        tracing::warn!(runtime = %self.0.runtime, reason, "{note}");
+        self.event(None, true, reason, &note);
+    }
+
+    /// Makes the objects of components that are under way and have none.
+    async fn make_born(&self) {
+        let born: Vec<RuntimeComponentSpec> = {
+            let mut queue = self.lock();
+            let born = std::mem::take(&mut queue.born).into_iter().map(Subject::Component);
+            let waiting = born.filter_map(|subject| queue.pending.get(&subject));
+            let spec = |(content, _): &(Content, Timestamp)| match content {
+                Content::Component(content) => Some(content.0.clone()),
+                Content::Runtime(_) | Content::Gone => None,
+            };
+            waiting.filter_map(spec).collect()
+        };
+        stream::iter(born)
+            .for_each_concurrent(WRITES_AT_ONCE, |spec| async move {
+                let subject = Subject::Component(spec.component.as_str().into());
+                let mut written = self.lock().written.get(&subject).cloned().unwrap_or_default();
+                // Why it failed is told when its status fails as well.
+                let _ = self.keep(&spec, &mut written).await;
+            })
+            .await;
     }
 
     fn reference(&self, subject: &Subject) -> ObjectReference {
@@ -253,6 +299,7 @@ impl Outlet {
 
     async fn write(&self, subject: &Subject, content: &Content) -> Result<(), Refusal> {
         let mut written = self.lock().written.get(subject).cloned().unwrap_or_default();
+        let before = written.uid.clone();
         let result = match content {
             Content::Runtime(status) => {
                 let api: Api<Runtime> = Api::namespaced(self.0.client.clone(), &self.0.namespace);
@@ -275,6 +322,10 @@ impl Outlet {
             }
         };
         let mut queue = self.lock();
+        if before.is_some() && before == written.uid && !queue.written.contains_key(subject) {
+            // Somebody deleted it meanwhile; whoever hears of that has it made anew.
+            return result;
+        }
         // What was learnt of the same object meanwhile counts.
         let learnt = queue.written.get(subject).filter(|learnt| learnt.uid == written.uid);
         let learnt = learnt.and_then(|learnt| learnt.generation);
@@ -289,26 +340,28 @@ impl Outlet {
         status: &RuntimeComponentStatus,
         written: &mut Written,
     ) -> Result<(), Refusal> {
-        let (name, api) = (component_name(&self.0.runtime, &spec.component), self.components());
-        let object = json!({
-            "apiVersion": format!("{GROUP}/{VERSION}"),
-            "kind": "RuntimeComponent",
-            "metadata": {
-                "name": name,
-                "labels": { RUNTIME_LABEL: *self.0.runtime, COMPONENT_LABEL: spec.component },
-                "ownerReferences": [self.0.owner],
-            },
-            "spec": spec,
-        });
-        if written.keep(&api, &name, &object, change).await? {
-            self.lock().written.insert(Subject::Component(spec.component.as_str().into()), written.clone());
+        let kept = self.keep(spec, written).await;
+        if written.uid.is_none() {
+            return kept;
         }
         let mut status = status.clone();
         status.observed_generation = written.generation;
         for condition in &mut status.conditions {
             condition.observed_generation = written.generation;
         }
-        written.say(&api, &name, &status).await
+        // How it is doing is told also where the spec is refused, such as that of a component with another target.
+        let said = written.say(&self.components(), &component_name(&self.0.runtime, &spec.component), &status).await;
+        kept.and(said)
+    }
+
+    /// Has the cluster have the object of a component, with this spec.
+    async fn keep(&self, spec: &RuntimeComponentSpec, written: &mut Written) -> Result<(), Refusal> {
+        let name = component_name(&self.0.runtime, &spec.component);
+        let object = component::object(&self.0.runtime, &self.0.owner, spec);
+        if written.keep(&self.components(), &name, &object, component::change).await? {
+            self.lock().written.insert(Subject::Component(spec.component.as_str().into()), written.clone());
+        }
+        Ok(())
     }
 
     fn components(&self) -> Api<RuntimeComponent> {
@@ -320,55 +373,5 @@ impl Outlet {
     }
 }
 
-/// What a spec may be without. `suspend` is not among it: it belongs to people.
-const OPTIONAL: [&str; 6] = ["channel", "dependsOn", "namespace", "origin", "serviceAccountName", "timeout"];
-
-/// What makes the object of a component this one: what its spec is without goes.
-fn change(object: &Value) -> Value {
-    let mut change = object.clone();
-    if let Some(spec) = change["spec"].as_object_mut() {
-        for field in OPTIONAL {
-            spec.entry(field).or_insert(Value::Null);
-        }
-    }
-    change
-}
-
-/// The name of a component's object. A component's name has no dot, so no two share one.
-pub fn component_name(runtime: &str, component: &str) -> String {
-    format!("{runtime}.{component}")
-}
-
 #[cfg(test)]
-mod tests {
-    use reeve_crds::runtime_component::ComponentTarget;
-
-    use super::*;
-
-    #[test]
-    fn a_change_takes_away_whatever_a_spec_is_without_but_what_belongs_to_people() {
-        let full = RuntimeComponentSpec {
-            runtime: "eu".to_owned(),
-            component: "web".to_owned(),
-            target: ComponentTarget::Runtime,
-            chart: "web".to_owned(),
-            version: "1.0.0".to_owned(),
-            channel: Some("stable".to_owned()),
-            namespace: Some("shop".to_owned()),
-            origin: Some("runtimes/eu.yaml:3".to_owned()),
-            depends_on: vec!["db".to_owned()],
-            service_account_name: Some("web".to_owned()),
-            timeout: Some(Duration::from_secs(1).into()),
-            suspend: Some(true),
-        };
-        let bare = json!({ "spec": { "runtime": "eu", "component": "web", "target": "Runtime", "chart": "web", "version": "1.0.0" } });
-        let changed = change(&bare);
-        let gone = |field: &str| changed["spec"].get(field) == Some(&Value::Null);
-        for (field, _) in as_json(&full).as_object().unwrap() {
-            let is_theirs = field == "suspend";
-            assert_eq!(gone(field), bare["spec"].get(field).is_none() && !is_theirs, "{field}");
-        }
-        let whole = json!({ "spec": as_json(&full) });
-        assert_eq!(change(&whole), whole, "what is there stays");
-    }
-}
+mod tests;

@@ -175,26 +175,26 @@ fn drift(record: &Record, before: Option<&Drift>) -> Option<Drift> {
 }
 
 fn failure(record: &Record, now: Timestamp) -> Option<Failure> {
-    let (trouble, at) = match (&record.trouble, &record.phase) {
-        (Some((trouble, at)), _) => (trouble.clone(), *at),
+    let (trouble, at, object) = match (&record.trouble, &record.phase) {
+        (Some((trouble, at)), _) => (trouble.clone(), *at, trouble.object.as_ref().map(object_ref)),
         (None, Phase::Settling { deadline }) if record.is_late(*deadline, now) => {
             let (reason, message) = why(record, now);
-            (Trouble::passing(reason, message), if record.condition.has_failed() { now } else { *deadline })
+            let since = if record.condition.has_failed() { now } else { *deadline };
+            let worst = record.condition.unhealthy.first().map(|unhealthy| unhealthy.object.clone());
+            (Trouble::passing(reason, message), since, worst)
         }
         _ => return None,
     };
     // A failure that repeats keeps the time when it was seen first.
-    let before =
-        record.status.failure.as_ref().filter(|before| {
-            before.reason == trouble.reason && before.object == trouble.object.as_ref().map(object_ref)
-        });
+    let before = record.status.failure.as_ref();
+    let before = before.filter(|before| before.reason == trouble.reason && before.object == object);
     Some(Failure {
         reason: trouble.reason.to_owned(),
         message: cut(&trouble.message, MESSAGE),
         component: Some(record.name.to_string()),
-        object: trouble.object.as_ref().map(object_ref),
-        revision: Some(record.revision.shown.to_string()),
         since: before.and_then(|before| before.since.clone()).or(Some(Time(at))),
+        object,
+        revision: Some(record.revision.shown.to_string()),
     })
 }
 

@@ -95,6 +95,7 @@ fn an_object_that_failed_is_the_reason_before_and_after_the_deadline() {
     for now in [at(5), at(20)] {
         let failure = failure(Ailment::Failed, now).unwrap();
         assert_eq!((failure.reason.as_str(), failure.message.as_str()), ("Unhealthy", "Job a: it broke"));
+        assert_eq!(failure.object.unwrap().name, "a");
         assert_eq!(failure.since.unwrap().0, now, "when it was seen");
     }
     assert_eq!(failure(Ailment::InProgress, at(5)), None);

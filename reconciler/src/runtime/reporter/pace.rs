@@ -10,10 +10,16 @@ use crate::clock::after;
 const PATIENCE: Duration = Duration::from_secs(3);
 /// How often a runtime tells how far it is.
 const PROGRESS: Duration = Duration::from_secs(20);
-/// How long after one component the next one tells that it is under way. A thousand must not spend their time on telling.
-const SPACING: Duration = Duration::from_secs(2);
+/// How long after one component the next one tells how far it is. A thousand must not spend their time on telling.
+const SPACING: Duration = Duration::from_secs(1);
 /// How long any of them may wait.
-const LONGEST: Duration = Duration::from_mins(1);
+const LONGEST: Duration = Duration::from_secs(30);
+/// The same for what was said of them and no longer holds, such as that they are ready.
+const UNTRUE_SPACING: Duration = Duration::from_millis(250);
+const UNTRUE_LONGEST: Duration = Duration::from_secs(15);
+/// How long what could not be written waits, first and at most.
+const FIRST_RETRY: Duration = Duration::from_secs(5);
+const LONGEST_RETRY: Duration = Duration::from_mins(1);
 
 /// How soon a status must be seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +28,8 @@ pub(in crate::runtime) enum Haste {
     Now,
     /// It is under way, and was not before: what was said no longer holds.
     Turned,
+    /// It is under way, and nothing was said of it before.
+    Begun,
     /// It is further on its way.
     Soon,
 }
@@ -29,19 +37,26 @@ pub(in crate::runtime) enum Haste {
 /// When a runtime tells of itself, which it did last at `told`.
 pub(super) fn of_runtime(haste: Haste, told: Timestamp, now: Timestamp) -> Timestamp {
     match haste {
-        Haste::Now | Haste::Turned => now,
+        Haste::Now | Haste::Turned | Haste::Begun => now,
         Haste::Soon => after(now, PATIENCE).max(after(told, PROGRESS)),
     }
 }
 
 /// When a component tells of itself while so many others wait to.
 pub(super) fn of_component(haste: Haste, others: usize, now: Timestamp) -> Timestamp {
-    let spaced = SPACING.saturating_mul(u32::try_from(others).unwrap_or(u32::MAX)).min(LONGEST);
+    let others = u32::try_from(others).unwrap_or(u32::MAX);
+    let spaced = SPACING.saturating_mul(others).min(LONGEST);
     match haste {
         Haste::Now => now,
-        Haste::Turned => after(now, spaced),
+        Haste::Turned => after(now, UNTRUE_SPACING.saturating_mul(others).min(UNTRUE_LONGEST)),
+        Haste::Begun => after(now, spaced),
         Haste::Soon => after(now, spaced.max(PATIENCE)),
     }
+}
+
+/// How long to wait after so many failures in a row.
+pub(super) fn retry(failures: u32) -> Duration {
+    FIRST_RETRY.saturating_mul(1 << failures.saturating_sub(1).min(10)).min(LONGEST_RETRY)
 }
 
 #[cfg(test)]
@@ -52,19 +67,33 @@ mod tests {
 
     #[test]
     fn what_is_decided_and_that_a_runtime_is_under_way_is_told_at_once() {
-        for haste in [Haste::Now, Haste::Turned] {
+        for haste in [Haste::Now, Haste::Turned, Haste::Begun] {
             assert_eq!(of_runtime(haste, NOW, NOW), NOW);
+            assert_eq!(of_component(haste, 0, NOW), NOW);
         }
         assert_eq!(of_component(Haste::Now, 1000, NOW), NOW);
-        assert_eq!(of_component(Haste::Turned, 0, NOW), NOW);
     }
 
     #[test]
     fn many_components_under_way_tell_so_one_after_the_other_and_none_waits_for_long() {
-        assert_eq!(of_component(Haste::Turned, 2, NOW), after(NOW, SPACING * 2));
+        assert_eq!(of_component(Haste::Begun, 2, NOW), after(NOW, SPACING * 2));
         for others in [1000, usize::MAX] {
-            assert_eq!(of_component(Haste::Turned, others, NOW), after(NOW, LONGEST));
+            assert_eq!(of_component(Haste::Begun, others, NOW), after(NOW, LONGEST));
         }
+    }
+
+    #[test]
+    fn what_is_no_longer_true_is_taken_back_before_others_tell_how_far_they_are() {
+        for others in [2, 20, 1000, usize::MAX] {
+            let [turned, begun] = [Haste::Turned, Haste::Begun].map(|haste| of_component(haste, others, NOW));
+            assert!(turned < begun && turned <= after(NOW, UNTRUE_LONGEST), "{others}: {turned}, {begun}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_tried_less_and_less_often() {
+        assert_eq!([1, 2, 3].map(retry), [5, 10, 20].map(Duration::from_secs));
+        assert_eq!([5, 100].map(retry), [LONGEST_RETRY; 2]);
     }
 
     #[test]

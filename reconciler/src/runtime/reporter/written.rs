@@ -50,6 +50,14 @@ impl Written {
         self
     }
 
+    /// The object has this generation, and a spec of this hash, which is forgotten if it is newer than ours and another.
+    pub(super) fn observe(&mut self, generation: Option<i64>, spec: &str) {
+        if generation > self.generation && self.spec.as_deref() != Some(spec) {
+            self.spec = None;
+        }
+        self.generation = self.generation.max(generation);
+    }
+
     fn said(&mut self, status: &Value) {
         self.status = Some(hash::of(status).into());
         let turn = |of: &Value| json!({ "type": of["type"], "status": of["status"], "lastTransitionTime": of["lastTransitionTime"] });
@@ -171,6 +179,20 @@ mod tests {
 
     fn status(ready: &str, since: &str) -> Value {
         json!({ "state": "Ready", "conditions": [{ "type": "Ready", "status": ready, "lastTransitionTime": since }] })
+    }
+
+    #[test]
+    fn a_spec_that_somebody_else_changed_is_noticed_and_what_is_older_than_ours_is_not() {
+        let spec = json!({ "version": "1.0.0" });
+        let ours = hash::of(&spec);
+        let keeps = |generation, seen: &str| {
+            let mut written = Written::found(None, Some(2), &json!({})).with_spec(&spec);
+            written.observe(Some(generation), seen);
+            written.spec.is_some()
+        };
+        assert!(keeps(3, &ours), "people suspended it");
+        assert!(keeps(1, "other"), "it was ours before");
+        assert!(!keeps(3, "other"));
     }
 
     #[test]

@@ -34,7 +34,8 @@ impl Worker {
             self.records.entry(name.clone()).or_insert_with(new);
         }
         let good = self.status.last_good.as_ref().is_some_and(|good| good.digest == *desired.digest);
-        if !good {
+        // To go back to what was good before the last change was done is a change as well.
+        if !good || self.rollout.is_some() {
             self.rollout = Some(super::Rollout { began: now, changes: 0 });
         }
         for component in &desired.components {

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use reeve_crds::runtime_component::RuntimeComponentSpec;
 use reeve_crds::{Runtime, RuntimeComponent, annotation};
 use tokio::sync::watch;
 
 use super::{End, Rollup, Setup, Worker};
 use crate::desired::Desired;
-use crate::runtime::Trouble;
+use crate::hash;
+use crate::runtime::{Trouble, as_json};
 
 /// What a worker is told. The latest counts.
 #[derive(Clone, Debug, Default)]
@@ -37,13 +39,17 @@ pub struct Wish {
     pub request: Option<String>,
     /// In which generation of the object.
     pub generation: Option<i64>,
+    /// Hash of the rest of its spec, which does not belong to people.
+    pub spec: String,
 }
 
 impl Wish {
     /// What an object says.
     pub fn of(object: &RuntimeComponent) -> Self {
         let annotations = object.metadata.annotations.as_ref();
+        let ours = RuntimeComponentSpec { suspend: None, ..object.spec.clone() };
         Self {
+            spec: hash::of(&as_json(&ours)),
             suspend: object.spec.suspend == Some(true),
             request: annotations.and_then(|all| all.get(annotation::RECONCILE)).cloned(),
             generation: object.metadata.generation,

@@ -93,11 +93,15 @@ impl Worker {
         }
         if record.generation != wish.generation {
             record.generation = wish.generation;
-            self.outlet.observe(name, wish.generation);
+            self.outlet.observe(name, wish.generation, &wish.spec);
             self.touched.insert(name.clone());
         }
         let turned = record.suspended != wish.suspend;
         record.suspended = wish.suspend;
+        if turned && let Some(rollout) = &mut self.rollout {
+            // What waited for people did not take that long.
+            rollout.began = self.ctx.now();
+        }
         if turned || asked {
             self.retry(name);
         }

@@ -27,10 +27,12 @@ const REPEATED: u32 = 3;
 /// many of them there is always one of which there is something new.
 const WHOLE: Duration = Duration::from_secs(1);
 
-/// How soon a status must be seen. What is only looked at again, without a change of it, is mostly soon as it was.
-fn haste(turned: bool, settled: bool, changes: bool) -> Haste {
+/// How soon a status must be seen that follows on one of this state. What is only looked at again, without a change of it,
+/// is mostly soon as it was.
+fn haste(before: Option<State>, turned: bool, settled: bool, changes: bool) -> Haste {
     match (turned, settled) {
         (true, true) => Haste::Now,
+        (true, false) if changes && before.is_none() => Haste::Begun,
         (true, false) if changes => Haste::Turned,
         (true | false, _) => Haste::Soon,
     }
@@ -70,7 +72,8 @@ impl Worker {
             if status == record.status && self.specs.get(&name) == Some(&spec) {
                 continue;
             }
-            let turned = status.state != record.status.state;
+            let before = record.status.state;
+            let turned = status.state != before;
             let settled = !matches!(status.state, Some(State::Processing | State::Deleting));
             let late = status.state == Some(State::Error) && record.trouble.is_none();
             let failure = status.failure.clone().filter(|failure| late && record.is_news(failure, turned));
@@ -81,7 +84,7 @@ impl Worker {
             }
             let good = record.status.last_good.as_ref();
             let changes = record.desired.as_ref().is_none_or(|desired| !good.is_some_and(|good| is_of(good, desired)));
-            self.outlet.component(spec, status, haste(turned, settled, changes));
+            self.outlet.component(spec, status, haste(before, turned, settled, changes));
         }
         for (name, failure, well) in turns {
             if well {
@@ -144,7 +147,10 @@ impl Worker {
         if state == State::Ready {
             // There will be nothing more for a while.
             self.ctx.keeper.hurry();
-            self.end_rollout(&mut status);
+            // What is suspended was not applied: the change goes on when it is resumed.
+            if !self.records.values().any(|record| record.phase == Phase::Suspended) {
+                self.end_rollout(&mut status);
+            }
         }
         let message = status.conditions.iter().find(|condition| condition.type_ == "Ready");
         let mut components = std::collections::BTreeMap::new();
@@ -155,10 +161,11 @@ impl Worker {
         if (reeve_crds::RuntimeStatus { applier: self.status.applier.clone(), ..status.clone() }) == self.status {
             return;
         }
-        let turned = status.state != self.status.state;
+        let before = self.status.state;
+        let turned = status.state != before;
         let settled = !matches!(state, State::Processing | State::Deleting);
         self.status = status.clone();
-        self.outlet.runtime(status, haste(turned, settled, self.rollout.is_some()));
+        self.outlet.runtime(status, haste(before, turned, settled, self.rollout.is_some()));
     }
 
     /// A change of the whole runtime is done.
@@ -279,9 +286,11 @@ mod tests {
 
     #[test]
     fn only_a_change_is_told_of_before_it_is_done() {
-        assert_eq!(haste(true, false, true), Haste::Turned);
-        assert_eq!(haste(true, false, false), Haste::Soon, "it is looked at again");
-        assert_eq!(haste(true, true, false), Haste::Now);
-        assert_eq!(haste(false, false, true), Haste::Soon);
+        let ready = Some(State::Ready);
+        assert_eq!(haste(ready, true, false, true), Haste::Turned);
+        assert_eq!(haste(None, true, false, true), Haste::Begun, "nothing that was said is untrue");
+        assert_eq!(haste(ready, true, false, false), Haste::Soon, "it is looked at again");
+        assert_eq!(haste(ready, true, true, false), Haste::Now);
+        assert_eq!(haste(ready, false, false, true), Haste::Soon);
     }
 }

@@ -1,8 +1,8 @@
 //! The objects of components: they say what Git says, whoever made or changed them, and cost the API server little.
 
-use kube::api::{ListParams, Patch, PatchParams, PostParams};
-use reeve_crds::{Inventory, RuntimeComponent, State};
-use reeve_tests::until;
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use reeve_crds::{Inventory, Runtime, RuntimeComponent, State};
+use reeve_tests::{eventually, until};
 use serde_json::json;
 
 use super::proxy::{Proxy, Rule};
@@ -78,4 +78,110 @@ async fn of_what_reeve_alone_writes_whole_the_api_server_keeps_no_books() {
     let page = until(&pages, &name, "the page is replaced", is_stored).await;
     assert_eq!(page.metadata.managed_fields, None);
     assert!(page.metadata.owner_references.is_some() && page.metadata.labels.is_some());
+}
+
+#[tokio::test]
+async fn what_somebody_else_writes_into_a_spec_is_put_right() {
+    let scene = Scene::new("edited").await;
+    scene.component("web", "1.0.0", &config("settings", "git"));
+    let first = scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    scene.applied(&first).await;
+    let (api, name) = (scene.api::<RuntimeComponent>(), format!("{}.web", scene.runtime));
+    let edit = json!({ "spec": { "version": "9.9.9", "serviceAccountName": "root", "suspend": false } });
+    api.patch(&name, &PatchParams::default(), &Patch::Merge(edit)).await.unwrap();
+    let is_right = |component: &RuntimeComponent| {
+        (component.spec.version.as_str(), &component.spec.service_account_name) == ("1.0.0", &None)
+    };
+    let object = until(&api, &name, "the spec is Git's again", is_right).await;
+    assert_eq!(object.spec.suspend, Some(false), "this belongs to people");
+}
+
+#[tokio::test]
+async fn a_component_whose_spec_is_refused_tells_all_the_same_how_it_is_doing() {
+    let scene = Scene::new("moved").await;
+    scene.component("web", "1.0.0", &config("settings", "git"));
+    let first = scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    scene.applied(&first).await;
+    // No kind is allowed there, and where a component goes cannot be changed.
+    scene.component_with("web", "1.1.0", "{ target: ControlPlane }", &config("settings", "second"));
+    scene.push();
+    scene.component_is("web", State::Warning, "Refused").await;
+    scene.event("Invalid", &["RuntimeComponent", "cannot be written", "spec.target"]).await;
+}
+
+#[tokio::test]
+async fn a_change_is_not_told_to_be_applied_while_something_of_it_is_suspended() {
+    let scene = Scene::new("waits").await;
+    scene.component("web", "1.0.0", &config("settings", "git"));
+    scene.component("other", "1.0.0", &config("other", "git"));
+    let first = scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    scene.applied(&first).await;
+    let (api, name) = (scene.api::<RuntimeComponent>(), format!("{}.web", scene.runtime));
+    let suspend = |suspend: bool| {
+        let patch = Patch::Merge(json!({ "spec": { "suspend": suspend } }));
+        let (api, name) = (api.clone(), name.clone());
+        async move { api.patch(&name, &PatchParams::default(), &patch).await.unwrap() }
+    };
+    suspend(true).await;
+    scene.component_is("web", State::Suspended, "Suspended").await;
+    scene.component("web", "1.1.0", &config("settings", "second"));
+    scene.component("other", "1.1.0", &config("other", "second"));
+    let second = scene.push();
+    scene.comes_to_say("other", "second").await;
+    let runtimes = scene.api::<Runtime>();
+    let is_told = |runtime: &Runtime| {
+        let status = runtime.status.clone().unwrap_or_default();
+        status.state == Some(State::Ready)
+            && status.desired.is_some_and(|desired| desired.commit.as_deref() == Some(second.as_str()))
+    };
+    let runtime = until(&runtimes, &scene.runtime, "the rest is done", is_told).await;
+    let told = |runtime: &Runtime| runtime.status.iter().flat_map(|status| &status.history).count();
+    assert_eq!(told(&runtime), 1, "{:?}", runtime.status.unwrap().history);
+    suspend(false).await;
+    let runtime = scene.applied(&second).await;
+    assert_eq!(told(&runtime), 2);
+}
+
+#[tokio::test]
+async fn a_policy_that_refuses_the_objects_of_components_is_told_of_and_waited_for() {
+    let scene = Scene::new("policy").await;
+    let (kind, group) = ("ValidatingAdmissionPolicy", "admissionregistration.k8s.io/v1");
+    let rules = json!([{ "apiGroups": ["reeve.dev"], "apiVersions": ["*"], "operations": ["CREATE"], "resources": ["runtimecomponents"] }]);
+    let here = json!({ "matchLabels": { "kubernetes.io/metadata.name": scene.namespace } });
+    let policy = json!({ "spec": {
+        "matchConstraints": { "resourceRules": rules, "namespaceSelector": here },
+        "validations": [{ "expression": "false", "message": "not on Fridays" }],
+    } });
+    scene.apply(group, kind, None, &scene.namespace, policy).await;
+    let binding = json!({ "spec": { "policyName": scene.namespace, "validationActions": ["Deny"] } });
+    scene.apply(group, "ValidatingAdmissionPolicyBinding", None, &scene.namespace, binding).await;
+    let api = scene.api::<RuntimeComponent>();
+    let spec = json!({ "runtime": "none", "component": "none", "chart": "none", "version": "1.0.0" });
+    let probe: RuntimeComponent = serde_json::from_value(json!({
+        "apiVersion": "reeve.dev/v1alpha1", "kind": "RuntimeComponent", "metadata": { "name": "probe" }, "spec": spec,
+    }))
+    .unwrap();
+    let asking = PostParams { dry_run: true, ..PostParams::default() };
+    eventually("the policy counts", || async {
+        api.create(&asking, &probe).await.map_or(Ok(()), |_| Err("it is taken"))
+    })
+    .await;
+
+    scene.component("web", "1.0.0", &config("settings", "git"));
+    scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    scene.event("RefusedByWebhook", &["RuntimeComponent", "cannot be written", "not on Fridays"]).await;
+    scene
+        .dynamic(group, "ValidatingAdmissionPolicyBinding", None)
+        .delete(&scene.namespace, &DeleteParams::default())
+        .await
+        .unwrap();
+    scene.component_is("web", State::Ready, "Succeeded").await;
 }
