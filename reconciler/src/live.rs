@@ -43,13 +43,13 @@ pub struct Live {
 /// How far a watch is.
 #[derive(Clone, Debug)]
 enum WatchState {
-    /// What exists is being listed, for the first time or because it was outdated.
+    /// What exists is being listed: for the first time, because it was outdated, or because somebody asks although it failed.
     Listing,
     /// Objects were judged by rules that changed since: all is listed once more.
     Outdated,
     /// Everything was seen.
     Watching,
-    /// Nothing was ever seen; it is tried again.
+    /// Nothing was ever seen; it is tried again after a rest, or when somebody asks.
     Failing(WatchFailure),
 }
 

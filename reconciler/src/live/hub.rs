@@ -137,7 +137,8 @@ impl Hub {
     }
 
     /// Watches a kind, if nobody does yet, and resolves when all that exists was seen. A server that asks for some time
-    /// gets it; one that refuses for good is told of at once.
+    /// gets it; one that refuses for good is told of at once. What failed before is tried now, since it may be outdated
+    /// by what a person did about it; all who ask meanwhile share that try.
     pub async fn watch(&self, scope: &Scope, kind: &Kind) -> Result<(), WatchFailure> {
         let mut state = self.start(scope, kind)?;
         let is_settled = |state: &WatchState| matches!(state, WatchState::Watching | WatchState::Failing(_));
@@ -151,6 +152,13 @@ impl Hub {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let at = (scope.clone(), kind.clone());
         if let Some(state) = running.0.get(&at) {
+            state.send_if_modified(|state| {
+                let failed = matches!(state, WatchState::Failing(_));
+                if failed {
+                    *state = WatchState::Listing;
+                }
+                failed
+            });
             return Ok(state.subscribe());
         }
         let client = self.cluster.client(&scope.account).map_err(|error| WatchFailure {

@@ -131,7 +131,7 @@ impl Following {
         pace: &mut Pace,
     ) {
         let mut events = std::pin::pin!(events);
-        let began = self.hub.clock.now();
+        let mut began = self.hub.clock.now();
         let mut listing: Option<Listing> = None;
         loop {
             let event = tokio::select! {
@@ -161,9 +161,16 @@ impl Following {
                     self.hub.index.gone(&self.key(&metadata), metadata.uid.as_deref());
                 }
                 Some(Err(error)) => {
-                    let refusal = self.fail(&error, began).await;
+                    let refusal = patience::refusal(&error);
+                    let is_told = match &refusal {
+                        Some(refusal) => self.fail(refusal, began).await,
+                        None => false,
+                    };
                     let rest = pace.rest(refusal.as_ref(), self.hub.clock.now());
-                    self.hub.clock.sleep(rest).await;
+                    tokio::select! {
+                        () = self.hub.clock.sleep(rest) => {}
+                        () = self.asked(), if is_told => began = self.hub.clock.now(),
+                    }
                 }
                 None => return,
             }
@@ -174,6 +181,12 @@ impl Following {
     async fn outdated(&self) {
         // The sender is our own.
         let _ = self.state.subscribe().wait_for(|state| matches!(state, WatchState::Outdated)).await;
+    }
+
+    /// Resolves when somebody asks for what was told to fail.
+    async fn asked(&self) {
+        // The sender is our own.
+        let _ = self.state.subscribe().wait_for(|state| !matches!(state, WatchState::Failing(_))).await;
     }
 
     /// Goes on, unless what was seen so far is outdated: only a listing that begins later makes up for that.
@@ -194,27 +207,26 @@ impl Following {
     }
 
     /// Before the first listing a failure is told to whoever waits, unless it passes soon; later ones mend themselves by
-    /// listing again.
-    async fn fail(&self, error: &watcher::Error, began: Timestamp) -> Option<Refusal> {
-        let refusal = patience::refusal(error)?;
+    /// listing again. True if it was told.
+    async fn fail(&self, refusal: &Refusal, began: Timestamp) -> bool {
         tracing::debug!(kind = %self.kind.resource.kind, reason = refusal.reason.as_str(), "watch broke off: {}", refusal.message);
         let passes = match *self.state.borrow() {
             WatchState::Listing | WatchState::Outdated => true,
             WatchState::Failing(_) => false,
             WatchState::Watching => {
-                self.warn(&refusal);
-                return Some(refusal);
+                self.warn(refusal);
+                return false;
             }
         };
         let passes = passes && {
             let waited = since(self.hub.clock.now(), began);
             let is_discovered = refusal.reason != Reason::MissingKind || self.is_discovered().await;
-            patience::waits(&refusal, is_discovered, waited)
+            patience::waits(refusal, is_discovered, waited)
         };
         if !passes {
-            self.tell(&refusal);
+            self.tell(refusal);
         }
-        Some(refusal)
+        !passes
     }
 
     /// Says once for each changed refusal, and not of what passes by itself, that changes are no longer seen.
