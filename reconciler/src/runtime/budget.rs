@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio_util::sync::CancellationToken;
 
 /// How many writes may be under way, of this runtime and of all together, and how many of its components may be at it.
 /// Whoever waits is served in order, and a runtime waits with no more than its own share, so that a large one cannot starve
@@ -12,6 +13,7 @@ pub(super) struct Budget {
     turns: Arc<Semaphore>,
     own: Arc<Semaphore>,
     all: Arc<Semaphore>,
+    closed: CancellationToken,
 }
 
 /// A component's turn, given back when dropped.
@@ -33,12 +35,13 @@ impl Turn<'_> {
 
 impl Budget {
     pub(super) fn new(share: usize, all: Arc<Semaphore>) -> Self {
-        Self { turns: Arc::new(Semaphore::new(share)), own: Arc::new(Semaphore::new(share)), all }
+        let (turns, own) = (Arc::new(Semaphore::new(share)), Arc::new(Semaphore::new(share)));
+        Self { turns, own, all, closed: CancellationToken::new() }
     }
 
     /// The same with another share of its own.
     pub(super) fn with(&self, share: usize) -> Self {
-        Self::new(share, self.all.clone())
+        Self { closed: self.closed.clone(), ..Self::new(share, self.all.clone()) }
     }
 
     /// A component's turn. More than can write at once would only take memory.
@@ -52,8 +55,18 @@ impl Budget {
         Some((own, self.all.acquire().await.ok()?))
     }
 
+    /// What is only waited for, and not written: given up when it is closed, since there is nothing to bring to its end.
+    pub(super) async fn wait<T>(&self, wait: impl Future<Output = T>) -> Option<T> {
+        self.closed.run_until_cancelled(wait).await
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.is_cancelled()
+    }
+
     /// Lets nobody begin any more.
     pub(super) fn close(&self) {
+        self.closed.cancel();
         self.turns.close();
         self.own.close();
     }
@@ -83,5 +96,15 @@ mod tests {
         assert!(turn.step_aside(async {}).await.is_none());
         assert!(budget.turn().await.is_none());
         assert!(budget.slot().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_wait_is_given_up_when_it_is_closed_whatever_the_share_is_by_then() {
+        let budget = Budget::new(1, Arc::new(Semaphore::new(1)));
+        assert_eq!(budget.wait(async { "done" }).await, Some("done"));
+        let begun = budget.clone();
+        let waits = begun.wait(std::future::pending::<()>());
+        let (ended, ()) = tokio::join!(waits, async { budget.with(2).close() });
+        assert!(ended.is_none() && budget.is_closed());
     }
 }

@@ -9,7 +9,7 @@ use reeve_crds::runtime_component::{JobPhase, JobRun};
 use reeve_renderer::object::{HookDeletion, ObjectKey, Phase};
 
 use super::Trouble;
-use super::work::{Occasion, Report, Work};
+use super::work::{Occasion, Report, Work, stopped};
 use crate::cluster::{Applier, Gone};
 use crate::desired::DesiredJob;
 use crate::health::{Health, HealthState};
@@ -59,6 +59,10 @@ impl Work {
             }
             self.watch(&applier, std::iter::once(&job.object)).await?;
             let outcome = self.run_job(&applier, job, report).await;
+            if self.ctx.budget.is_closed() {
+                // A wait that was given up says nothing of the Job, which is not to be deleted for it.
+                return Err(stopped());
+            }
             let done = if outcome.is_ok() { Outcome::Succeeded } else { Outcome::Failed };
             report.jobs.push(JobRun {
                 name: job.object.key.name.to_string(),
@@ -102,7 +106,7 @@ impl Work {
             self.write(applier, &job.object).await?;
             report.changes += 1;
         }
-        let ended = self.until_ended(job).await?;
+        let ended = self.ctx.budget.wait(self.until_ended(job)).await.ok_or_else(stopped)??;
         match ended.state {
             HealthState::Current => Ok(()),
             HealthState::Failed | HealthState::InProgress | HealthState::Terminating => Err(failed(key, &ended)),
@@ -141,7 +145,8 @@ impl Work {
         let kind = applier.kind(&job.object).await?;
         let uid = self.ctx.live(&job.object.key).map(|live| live.uid);
         if applier.delete(&job.object.key, &kind, uid.as_deref()).await? == Gone::Deleting {
-            applier.until_gone(&job.object.key, &kind, self.patience).await?;
+            let gone = applier.until_gone(&job.object.key, &kind, self.patience);
+            self.ctx.budget.wait(gone).await.ok_or_else(stopped)??;
         }
         self.ctx.keeper.note([Change::Drop(job.object.key.clone())]);
         Ok(())

@@ -95,7 +95,7 @@ async fn remove_one(
     };
     if gone == Gone::Deleting {
         ctx.keeper.note([Change::Put(key.clone(), Entry { state: EntryState::Deleting, ..entry.clone() })]);
-        applier.until_gone(key, &kind, patience).await?;
+        ctx.budget.wait(applier.until_gone(key, &kind, patience)).await.ok_or_else(stopped)??;
     }
     forget();
     Ok(went(&entry, gone).then(|| key.clone()))

@@ -153,7 +153,8 @@ impl Work {
         let waits = going.into_iter().filter_map(|step| Some((self.desired.object(&step.key)?, step)));
         let waits = waits.map(|(object, step)| async move {
             let kind = applier.kind(object).await?;
-            applier.until_gone(&step.key, &kind, self.patience).await?;
+            let gone = applier.until_gone(&step.key, &kind, self.patience);
+            self.ctx.budget.wait(gone).await.ok_or_else(stopped)??;
             Ok::<Step, Trouble>(step)
         });
         let waits: Vec<_> = waits.collect();

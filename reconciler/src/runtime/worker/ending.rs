@@ -68,12 +68,14 @@ impl Worker {
         }
     }
 
-    /// Lets writes under way end, begins nothing more, and stores what is known.
+    /// Lets writes under way end, begins nothing more, waits for nothing in the cluster, and stores what is known.
     pub(super) async fn stop(&mut self) {
         self.ctx.budget.close();
         let rest = async { while self.tasks.join_next().await.is_some() {} };
-        // Waits inside tasks, for a Job say, are given up; what was written is in the books.
-        let _ = tokio::time::timeout(LAST_WRITES, rest).await;
+        if tokio::time::timeout(LAST_WRITES, rest).await.is_err() {
+            // What was written is in the books.
+            tracing::warn!(runtime = %self.ctx.runtime, components = self.tasks.len(), "work under way did not end in time and is given up");
+        }
         self.tasks.abort_all();
         let _ = tokio::time::timeout(LAST_WRITES, async {
             let _ = self.ctx.keeper.flush().await;

@@ -99,3 +99,24 @@ async fn a_job_that_fails_is_the_component_s_failure_and_runs_again() {
     scene.comes_to_say("settings", "one").await;
     assert_eq!(scene.there::<Job>().get("before").await.unwrap().metadata.uid.unwrap(), uid, "once per digest");
 }
+
+#[tokio::test]
+async fn a_job_that_does_not_end_does_not_keep_the_process_and_is_awaited_again_after_a_restart() {
+    let scene = Scene::new("jobs-stop").await;
+    let kept =
+        job("before", "pre-install").replace("helm.sh/hook:", "helm.sh/hook-delete-policy: hook-failed, helm.sh/hook:");
+    scene.component("web", "1.0.0", &(kept + &config("settings", "one")));
+    let first = scene.push();
+    scene.follow().await;
+    let reeve = scene.reeve();
+    let uid = scene.job("before", "").await;
+    scene.component_is("web", State::Processing, "Progressing").await;
+    let log = reeve.log_file();
+    reeve.terminate().await;
+    let log = std::fs::read_to_string(log).unwrap();
+    assert!(!log.contains("did not end in time"), "the wait is given up at once:\n{log}");
+    let _reeve = scene.reeve();
+    assert_eq!(scene.job("before", "").await, uid, "it is the same");
+    scene.end_job("before", "Complete").await;
+    scene.applied(&first).await;
+}

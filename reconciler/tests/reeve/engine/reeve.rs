@@ -44,6 +44,11 @@ impl Reeve {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
+    /// Where it says it.
+    pub(crate) fn log_file(&self) -> PathBuf {
+        self.log.clone()
+    }
+
     /// The address in its log line that says this.
     pub(crate) async fn address(&self, line: &str) -> String {
         reeve_tests::eventually(&format!("it says {line}"), || async {
