@@ -21,7 +21,8 @@ impl Source {
 
     /// There is a new revision that cannot be used; the last good one stays in force.
     pub(super) async fn refused(&mut self, revision: &Revision, finding: Finding) {
-        self.tell("revision", &finding);
+        let message = format!("{} is refused: {}", revision.shown, finding.message);
+        self.tell("revision", &Finding::new(finding.reason, message, false));
         let before = self.report.rejected.as_ref().and_then(|rejected| rejected.commit.as_deref());
         // After a restart it is looked at again, which is no news.
         if before != Some(&*revision.commit) {

@@ -86,7 +86,7 @@ async fn a_pointer_of_lfs_and_a_submodule_where_files_are_wanted_are_refused_by_
             rejected.is_some_and(|rejected| rejected.reason == "Invalid" && rejected.message.contains(words))
         };
         until(&scene.api::<GitSource>(), "fleet", words, is_told).await;
-        scene.event("Invalid", &[words]).await;
+        scene.event("Invalid", &["main@", " is refused: ", words]).await;
     };
     scene.push();
     says("charts/web/1.1.0/files/model.bin:1:1: this is a pointer of Git LFS").await;
