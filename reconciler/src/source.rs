@@ -92,8 +92,8 @@ pub struct Source {
     standing: SourceStanding,
     written: serde_json::Value,
     told: BTreeMap<&'static str, String>,
-    /// Whether people were told that it fails.
-    failing: bool,
+    /// What people are told when it fails no longer, if they were told that it does.
+    failing: Option<&'static str>,
     listening: Listening,
 }
 
@@ -136,7 +136,7 @@ impl Source {
             last_seen: None,
             failures: 0,
             told,
-            failing: false,
+            failing: None,
             listening: Listening::default(),
         }
     }
@@ -225,6 +225,7 @@ impl Source {
         let request = self.object.metadata.annotations.as_ref().and_then(|all| all.get(annotation::RECONCILE)).cloned();
         let now = self.with.setup.clock.now();
         self.report.generation = self.object.metadata.generation;
+        self.try_again().await;
         match self.fetch().await {
             Ok(fetched) => {
                 let before = std::mem::take(&mut self.failures);
@@ -232,9 +233,13 @@ impl Source {
                 if self.is_trusted(&fetched).await {
                     self.consider(fetched).await;
                 }
-                if self.failures == 0 {
+                if self.report.is_fetched() {
                     self.recovered("fetch");
-                } else {
+                }
+                if !self.report.unwritten.is_empty() {
+                    self.failures = self.failures.max(1);
+                }
+                if self.failures > 0 {
                     self.failures += before;
                 }
             }
@@ -242,13 +247,13 @@ impl Source {
         }
         self.tell_people();
         self.report.handled = request.or(self.report.handled.take());
-        self.next_poll = after(self.with.setup.clock.now(), self.pause());
+        self.next_poll = after(self.with.setup.clock.now(), self.pause(self.failures));
     }
 
-    /// Until the next look: the interval with some jitter, sooner after a failure.
-    fn pause(&self) -> Duration {
+    /// Until the next look: the interval with some jitter, sooner after failures.
+    fn pause(&self, failures: u32) -> Duration {
         let interval: Duration = self.object.spec.interval.into();
-        let pause = match self.failures {
+        let pause = match failures {
             0 => interval,
             failures => FIRST_PAUSE.saturating_mul(1 << (failures - 1).min(16)).min(interval.max(FIRST_PAUSE)),
         };
@@ -276,7 +281,6 @@ impl Source {
             if self.report.rejected.take().is_some() {
                 self.recovered("revision");
             }
-            self.restore().await;
             return;
         }
         let rejected = self.report.rejected.as_ref().and_then(|rejected| rejected.commit.as_deref());

@@ -1,5 +1,6 @@
 //! Hands a revision out to its runtimes, and the source's own status to the cluster.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures::{StreamExt as _, stream};
@@ -15,8 +16,9 @@ use super::object::is_as;
 use super::status::{self, Finding};
 use super::workshop::{Changed, Opened};
 use crate::FIELD_MANAGER;
+use crate::clock::after;
 use crate::event::{self, Happening};
-use crate::refusal::Refusal;
+use crate::refusal::{Reason, Refusal};
 use crate::runtime::{Standing, as_json, put_status, unflipped};
 
 const WRITES_AT_ONCE: usize = 8;
@@ -30,42 +32,97 @@ impl Source {
         Ok(Api::namespaced(own, &self.namespace))
     }
 
-    /// Makes the Runtimes what the revision says, and tells their workers what to apply.
-    pub(super) async fn hand_out(&self, opened: &Opened) -> Result<(), Finding> {
+    /// Makes the Runtimes what the revision says, and tells their workers what to apply. One that cannot be written
+    /// keeps the revision from no other.
+    pub(super) async fn hand_out(&mut self, opened: &Opened) -> Result<(), Finding> {
         let api = self.runtimes()?;
-        let suspended = self.object.spec.suspend;
-        let work: Vec<_> = opened.changed.iter().map(|changed| self.hand_to(&api, changed, suspended)).collect();
-        let mut results = stream::iter(work).buffer_unordered(WRITES_AT_ONCE);
-        while let Some(result) = results.next().await {
-            result?;
-        }
-        for name in self.with.runtimes.of_source(&self.namespace, &self.name) {
-            if !opened.runtimes.contains(&name) {
-                self.take_away(&api, &name).await?;
+        let mut asked = BTreeSet::new();
+        for (name, ..) in &opened.changed {
+            let is_asked = self.other_named(name).is_none_or(|other| !asked.insert(other));
+            // A mistake in Git, unlike all else that may keep a Runtime from being written.
+            if !is_asked && let Ok(Some(other)) = self.other_source(name).await {
+                return Err(claimed(name, &other));
             }
         }
+        let mut left = self.with.runtimes.of_source(&self.namespace, &self.name);
+        left.retain(|name| !opened.runtimes.contains(name));
+        self.report.unwritten.retain(|name, _| opened.runtimes.contains(name));
+        self.write(&api, &opened.changed, &left).await;
         Ok(())
     }
 
     /// Makes Runtimes anew that somebody deleted although Git has them.
-    pub(super) async fn restore(&self) {
-        if self.object.spec.suspend || self.object.metadata.deletion_timestamp.is_some() {
-            return;
-        }
-        let missing = self.workshop.find(|(name, ..)| self.with.runtimes.object(&self.namespace, name).is_none());
-        let Ok(api) = self.runtimes() else { return };
-        for changed in &missing {
-            match self.hand_to(&api, changed, false).await {
-                Ok(()) => tracing::info!(source = %self.name, runtime = %changed.0, "made anew, since Git has it"),
-                Err(finding) => tracing::warn!(source = %self.name, reason = finding.reason, "{}", finding.message),
-            }
+    pub(super) async fn restore(&mut self) {
+        let missing = self.workshop.find(|(name, ..)| self.is_missing(name));
+        self.write_again(&missing, &[]).await;
+        if !self.report.unwritten.is_empty() {
+            let soon = after(self.with.setup.clock.now(), self.pause(self.failures.max(1)));
+            self.next_poll = self.next_poll.min(soon);
         }
     }
 
-    async fn hand_to(&self, api: &Api<Runtime>, changed: &Changed, suspended: bool) -> Result<(), Finding> {
+    /// As [`restore`](Self::restore), and writes what could not be written before.
+    pub(super) async fn try_again(&mut self) {
+        let mut left = self.with.runtimes.of_source(&self.namespace, &self.name);
+        left.retain(|name| self.report.unwritten.contains_key(name) && self.workshop.in_force(name).is_none());
+        let (workshop, unwritten) = (&self.workshop, &mut self.report.unwritten);
+        // Somebody else may have deleted what we could not.
+        unwritten.retain(|name, _| left.contains(name) || workshop.in_force(name).is_some());
+        let again = self.workshop.find(|(name, ..)| self.report.unwritten.contains_key(name) || self.is_missing(name));
+        self.write_again(&again, &left).await;
+    }
+
+    fn is_missing(&self, name: &str) -> bool {
+        self.with.runtimes.object(&self.namespace, name).is_none()
+    }
+
+    async fn write_again(&mut self, again: &[Changed], left: &[Arc<str>]) {
+        if self.object.spec.suspend || self.object.metadata.deletion_timestamp.is_some() {
+            return;
+        }
+        let Ok(api) = self.runtimes() else { return };
+        let missing: Vec<_> = again.iter().map(|(name, ..)| name).filter(|name| self.is_missing(name)).collect();
+        self.write(&api, again, left).await;
+        for name in missing.into_iter().filter(|name| !self.report.unwritten.contains_key(*name)) {
+            tracing::info!(source = %self.name, runtime = %name, "made anew, since Git has it");
+        }
+    }
+
+    /// Writes Runtimes and deletes those that are left over, and tells which of them it could not.
+    async fn write(&mut self, api: &Api<Runtime>, changed: &[Changed], left: &[Arc<str>]) {
+        let suspended = self.object.spec.suspend;
+        let mut results = Vec::with_capacity(changed.len() + left.len());
+        {
+            let work: Vec<_> = changed.iter().map(|changed| self.hand_to(api, changed, suspended)).collect();
+            let mut written = stream::iter(work).buffer_unordered(WRITES_AT_ONCE);
+            while let Some(result) = written.next().await {
+                results.push(result);
+            }
+        }
+        for name in left {
+            results.push((name.clone(), self.take_away(api, name).await));
+        }
+        for (name, result) in results {
+            match result {
+                Ok(()) => self.report.unwritten.remove(&name),
+                Err(finding) => self.report.unwritten.insert(name, finding),
+            };
+        }
+        match self.report.unwritten() {
+            Some(finding) => _ = self.tell("runtimes", &finding),
+            None => self.recovered("runtimes"),
+        }
+    }
+
+    async fn hand_to(&self, api: &Api<Runtime>, changed: &Changed, suspended: bool) -> (Arc<str>, Result<(), Finding>) {
+        (changed.0.clone(), self.hand_over(api, changed, suspended).await)
+    }
+
+    async fn hand_over(&self, api: &Api<Runtime>, changed: &Changed, suspended: bool) -> Result<(), Finding> {
         let (name, desired, object) = changed;
         self.put(api, name, object).await?;
-        let is_other = self.workshop.in_force(name).is_some_and(|before| before.digest != desired.digest);
+        let is_other = self.report.unwritten.contains_key(name)
+            || self.workshop.in_force(name).is_some_and(|before| before.digest != desired.digest);
         let awaited = Standing {
             state: State::Processing,
             message: format!("{} was not looked at yet", desired.revision.shown),
@@ -84,9 +141,11 @@ impl Source {
     }
 
     async fn put(&self, api: &Api<Runtime>, name: &str, object: &Value) -> Result<(), Finding> {
+        if let Some(other) = self.other_source(name).await? {
+            return Err(claimed(name, &other));
+        }
         let there = self.with.runtimes.object(&self.namespace, name);
-        self.refuse_if_other(name, there.as_deref()).await?;
-        if there.is_some_and(|there| is_as(&there, object)) {
+        if there.as_ref().is_some_and(|there| is_as(there, object)) {
             return Ok(());
         }
         let params = PatchParams::apply(FIELD_MANAGER).force();
@@ -94,27 +153,33 @@ impl Source {
             Ok(_) => Ok(()),
             Err(error) => {
                 let refusal = Refusal::of(&error);
-                let message = format!("cannot write Runtime {name}: {}", refusal.message);
+                let is_going = |there: &Arc<Runtime>| there.metadata.deletion_timestamp.is_some();
+                let going = there.filter(is_going).filter(|_| refusal.reason == Reason::Invalid);
+                let held_by = going.and_then(|there| there.metadata.finalizers.as_ref().map(|all| all.join(", ")));
+                let message = match held_by {
+                    Some(held_by) => format!("cannot write Runtime {name}: it is being deleted, and held by {held_by}"),
+                    None => format!("cannot write Runtime {name}: {}", refusal.message),
+                };
                 Err(Finding::new(refusal.reason.as_str(), message, refusal.transient))
             }
         }
     }
 
-    /// A runtime follows one source. One whose source is gone may be taken up by another.
-    async fn refuse_if_other(&self, name: &str, there: Option<&Runtime>) -> Result<(), Finding> {
-        let other = there.and_then(|there| there.spec.source_ref.as_ref()).filter(|source| *source.name != *self.name);
-        let (Some(other), Ok(own)) = (other, self.with.setup.cluster.own()) else { return Ok(()) };
+    /// The other source that a runtime names, be it there or not.
+    fn other_named(&self, name: &str) -> Option<String> {
+        let there = self.with.runtimes.object(&self.namespace, name)?;
+        there.spec.source_ref.as_ref().map(|source| source.name.clone()).filter(|other| **other != *self.name)
+    }
+
+    /// The other source that a runtime follows, if so. One whose source is gone may be taken up by another.
+    async fn other_source(&self, name: &str) -> Result<Option<String>, Finding> {
+        let (Some(other), Ok(own)) = (self.other_named(name), self.with.setup.cluster.own()) else { return Ok(None) };
         let api: Api<GitSource> = Api::namespaced(own, &self.namespace);
-        match api.get_opt(&other.name).await {
-            Ok(None) => Ok(()),
-            Ok(Some(_)) => {
-                let message =
-                    format!("Runtime {name} comes from GitSource {}: rename it in one of the two", other.name);
-                Err(Finding::new("Conflict", message, false))
-            }
+        match api.get_opt(&other).await {
+            Ok(there) => Ok(there.map(|_| other)),
             Err(error) => {
                 let refusal = Refusal::of(&error);
-                let message = format!("cannot read GitSource {}: {}", other.name, refusal.message);
+                let message = format!("cannot read GitSource {other}: {}", refusal.message);
                 Err(Finding::new(refusal.reason.as_str(), message, refusal.transient))
             }
         }
@@ -212,4 +277,10 @@ impl Source {
         let patch = json!({ "metadata": { "finalizers": others } });
         api.patch(&self.name, &PatchParams::default(), &Patch::Merge(&patch)).await.is_ok()
     }
+}
+
+/// A runtime follows one source.
+fn claimed(name: &str, other: &str) -> Finding {
+    let message = format!("Runtime {name} comes from GitSource {other}: rename it in one of the two");
+    Finding::new("Conflict", message, false)
 }

@@ -53,6 +53,8 @@ pub(super) struct Report {
     fetched_at: Option<Timestamp>,
     /// Why the last fetch failed, and since when.
     unfetched: Option<(Finding, Timestamp)>,
+    /// Why Runtimes are not what the revision in force makes of them.
+    pub(super) unwritten: BTreeMap<Arc<str>, Finding>,
     /// Why pushes are not told of.
     pub(super) deaf: Option<Finding>,
     /// What was signed last as it should be, and by whom.
@@ -98,6 +100,20 @@ impl Report {
     /// Why there is no revision to be had or to be trusted, if so.
     pub(super) fn trouble(&self) -> Option<&Finding> {
         self.unfetched.as_ref().map(|(finding, _)| finding).or(self.distrust.as_ref())
+    }
+
+    pub(super) fn is_fetched(&self) -> bool {
+        self.unfetched.is_none()
+    }
+
+    /// Why a Runtime cannot be written, and how many others cannot be.
+    pub(super) fn unwritten(&self) -> Option<Finding> {
+        let (_, first) = self.unwritten.first_key_value()?;
+        let others = match self.unwritten.len() - 1 {
+            0 => String::new(),
+            others => format!("; so it is with {others} more"),
+        };
+        Some(Finding::new(first.reason, format!("{}{others}", first.message), first.transient))
     }
 
     /// What was fetched is signed as it should be, or need not be signed.
@@ -263,6 +279,10 @@ fn summary(report: &Report, object: &GitSource, worst: Worst<'_>) -> (State, Str
             rejected.reason.clone(),
             format!("{} is refused: {}", rejected.revision, rejected.message),
         );
+    }
+    if let Some(finding) = report.unwritten() {
+        let state = if finding.transient { State::Error } else { State::Warning };
+        return (state, finding.reason.to_owned(), finding.message);
     }
     if report.revision.is_none() {
         return (State::Processing, reason::PROGRESSING.to_owned(), "nothing was fetched yet".to_owned());

@@ -34,16 +34,23 @@ impl Source {
 
     /// Tells people once that it fails again and again, and once that it does no longer.
     pub(super) fn tell_people(&mut self) {
-        let news = match self.report.trouble() {
-            Some(finding) if self.failures >= REPEATED && !self.failing => {
-                let last_good = self.report.revision.as_deref().unwrap_or("nothing yet");
-                let message = format!("{} (last good: {last_good})", finding.message);
-                News::Failed { reason: finding.reason.to_owned(), message }
+        let unread = self.report.trouble().map(|finding| {
+            let last_good = self.report.revision.as_deref().unwrap_or("nothing yet");
+            let message = format!("{} (last good: {last_good})", finding.message);
+            (finding.reason, message, "the repository is read again")
+        });
+        let unwritten = || self.report.unwritten().map(|it| (it.reason, it.message, "all Runtimes are written again"));
+        let news = match (unread.or_else(unwritten), self.failing) {
+            (Some((reason, message, well)), None) if self.failures >= REPEATED => {
+                self.failing = Some(well);
+                News::Failed { reason: reason.to_owned(), message }
             }
-            None if self.failing => News::Recovered { message: "the repository is read again".to_owned() },
-            Some(_) | None => return,
+            (None, Some(well)) => {
+                self.failing = None;
+                News::Recovered { message: well.to_owned() }
+            }
+            (Some(_), _) | (None, None) => return,
         };
-        self.failing = matches!(news, News::Failed { .. });
         self.news(news);
     }
 

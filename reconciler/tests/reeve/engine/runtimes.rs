@@ -1,10 +1,11 @@
 //! The Runtime objects that Reeve makes of the files of a repository.
 
-use kube::api::{Patch, PatchParams};
-use reeve_crds::{Runtime, State};
+use kube::api::{DeleteParams, Patch, PatchParams};
+use reeve_crds::{GitSource, Runtime, State};
 use reeve_tests::{eventually, until};
 use serde_json::json;
 
+use super::proxy::{Proxy, Rule};
 use super::scene::{Scene, config, definition};
 
 fn labels(runtime: &Runtime) -> Vec<&str> {
@@ -136,4 +137,84 @@ async fn a_runtime_whose_target_is_not_served_is_told_so_and_goes_with_its_file(
     scene.repository.remove("runtimes/elsewhere.yaml").unwrap();
     scene.push();
     scene.gone(&api, "elsewhere").await;
+}
+
+#[tokio::test]
+async fn a_runtime_that_cannot_be_written_keeps_a_commit_from_no_other_and_gets_it_when_it_can_be() {
+    const HOLDER: &str = "example.com/held";
+    let scene = Scene::new("held").await;
+    let other = format!("{}-other", scene.runtime);
+    scene.runtime(&other, "");
+    scene.component("web", "1.0.0", &config("settings-{{ Runtime.name }}", "one"));
+    let first = scene.push();
+    scene.follow().await;
+    let reeve = scene.reeve();
+    scene.applied(&first).await;
+    scene.applied_to(&other, &first).await;
+    let api = scene.api::<Runtime>();
+    let hold = json!([{ "op": "add", "path": "/metadata/finalizers/-", "value": HOLDER }]);
+    let hold = Patch::<()>::Json(serde_json::from_value(hold).unwrap());
+    api.patch(&scene.runtime, &PatchParams::default(), &hold).await.unwrap();
+    let held = api.delete(&scene.runtime, &DeleteParams::default()).await.unwrap().left().unwrap();
+    let is_let_go = |runtime: &Runtime| runtime.metadata.finalizers.as_deref() == Some(&[HOLDER.to_owned()]);
+    until(&api, &scene.runtime, "only the other finalizer holds it", is_let_go).await;
+
+    scene.component("web", "1.1.0", &config("settings-{{ Runtime.name }}", "two"));
+    let second = scene.push();
+    scene.applied_to(&other, &second).await;
+    let is_told = |source: &GitSource| {
+        let status = source.status.clone().unwrap_or_default();
+        assert_eq!(status.rejected, None);
+        let ready = status.conditions.into_iter().find(|condition| condition.type_ == "Ready");
+        let names_both = |message: &str| message.contains(&scene.runtime) && message.contains(HOLDER);
+        let is_in_force = status.commit.is_some_and(|commit| commit.id == second.as_str());
+        is_in_force && ready.is_some_and(|ready| ready.reason == "Invalid" && names_both(&ready.message))
+    };
+    until(&scene.api::<GitSource>(), "fleet", "what keeps it from being written is told", is_told).await;
+    scene.event("Invalid", &[&format!("cannot write Runtime {}:", scene.runtime), HOLDER]).await;
+    assert_eq!(scene.says(&format!("settings-{}", scene.runtime)).await.as_deref(), Some("one"));
+
+    let release = Patch::Merge(json!({ "metadata": { "finalizers": null } }));
+    api.patch(&scene.runtime, &PatchParams::default(), &release).await.unwrap();
+    let runtime = scene.applied(&second).await;
+    assert_ne!(runtime.metadata.uid, held.metadata.uid);
+    assert_eq!(scene.says(&format!("settings-{}", scene.runtime)).await.as_deref(), Some("two"));
+    let is_fine = |source: &GitSource| source.status.as_ref().is_some_and(|it| it.state == Some(State::Ready));
+    until(&scene.api::<GitSource>(), "fleet", "it is fine again", is_fine).await;
+    let told = reeve.log().lines().filter(|line| line.contains("cannot write Runtime")).count();
+    assert_eq!(told, 1, "{}", reeve.log());
+}
+
+#[tokio::test]
+async fn a_runtime_that_reeve_may_not_write_is_tried_again_while_the_rest_of_the_commit_is_done() {
+    let scene = Scene::new("unwritable").await;
+    let (refused, leaving) = (format!("a-{}", scene.runtime), format!("b-{}", scene.runtime));
+    scene.runtime(&refused, "");
+    scene.runtime(&leaving, "");
+    scene.component("web", "1.0.0", &config("settings-{{ Runtime.name }}", "one"));
+    let first = scene.push();
+    scene.follow().await;
+    let proxy = Proxy::start(&scene.cluster, Rule::Pass).await;
+    let _reeve = scene.reeve_through(&proxy.kubeconfig(scene.data.path()), &[]);
+    for runtime in [&scene.runtime, &refused, &leaving] {
+        scene.applied_to(runtime, &first).await;
+    }
+    proxy.set(Rule::Refuse { code: 403, path: format!("/runtimes/{refused}") });
+    scene.runtime(&refused, "labels: { tier: a }\n");
+    scene.repository.remove(&format!("runtimes/{leaving}.yaml")).unwrap();
+    scene.component("web", "1.1.0", &config("settings-{{ Runtime.name }}", "two"));
+    let second = scene.push();
+    scene.applied(&second).await;
+    scene.gone(&scene.api::<Runtime>(), &leaving).await;
+    scene.event("Forbidden", &[&format!("cannot write Runtime {refused}:")]).await;
+    assert_eq!(scene.says(&format!("settings-{refused}")).await.as_deref(), Some("one"));
+
+    proxy.set(Rule::Pass);
+    let runtime = scene.applied_to(&refused, &second).await;
+    assert_eq!(labels(&runtime), ["tier"]);
+    let is_fine = |source: &GitSource| {
+        let status = source.status.clone().unwrap_or_default();
+        status.state == Some(State::Ready) && status.rejected.is_none()
+    };
+    until(&scene.api::<GitSource>(), "fleet", "it is fine again", is_fine).await;
 }
