@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
-use kube::core::NamespaceResourceScope;
+use kube::core::{NamespaceResourceScope, PartialObjectMeta};
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client, ResourceExt as _};
 use reeve_crds::runtime::target::TargetType;
-use reeve_crds::{GitSource, Runtime, RuntimeComponent, State};
+use reeve_crds::{GitSource, Inventory, Runtime, RuntimeComponent, State};
 use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 use tracing::{debug, error, warn};
@@ -22,9 +22,11 @@ use crate::runtime::{End, Handle, Rollup, Setup, Standing, Wish};
 use crate::source::{Runtimes, Source, SourceSetup};
 
 mod hearing;
+mod pages;
 mod unsupported;
 
 use hearing::Hearing;
+use pages::{Lost, Pages};
 
 type Id = (Arc<str>, Arc<str>);
 
@@ -109,6 +111,8 @@ impl Controller {
         let mut runtimes = self.watched::<Runtime>(&client);
         let mut components = self.watched::<RuntimeComponent>(&client);
         let mut sources = self.watched::<GitSource>(&client);
+        let mut pages = self.watched::<PartialObjectMeta<Inventory>>(&client);
+        let mut known_pages = Pages::default();
         let mut listed = false;
         let mut early = Vec::new();
         let (mut seen_runtimes, mut seen_sources) = (Vec::new(), Vec::new());
@@ -138,6 +142,12 @@ impl Controller {
                     Ok(Event::Delete(object)) => self.drop_component(&object),
                     Ok(Event::Init | Event::InitDone) | Err(_) => {}
                 },
+                Some(event) = pages.next() => {
+                    let lost = event.map(|event| known_pages.hear(event)).unwrap_or_default();
+                    for lost in lost {
+                        self.lose_page(lost);
+                    }
+                }
                 Some(event) = sources.next() => self.hear_of_source(event, listed, &mut early, &mut seen_sources),
                 Some(ended) = self.workers.join_next(), if !self.workers.is_empty() => {
                     if let Err(failure) = ended && failure.is_panic() {
@@ -284,6 +294,14 @@ impl Controller {
             message.components.remove(&component);
             message.lost.insert(component, uid);
         });
+    }
+
+    /// Deleted by hand, or with a Runtime of the same name that is gone.
+    fn lose_page(&self, lost: Lost) {
+        let known = self.registry.lock();
+        if let Some(known) = known.get(&(lost.namespace, lost.runtime)) {
+            known.handle.tell(|message| drop(message.lost_pages.insert(lost.name, lost.uid)));
+        }
     }
 
     fn take_component(&self, object: &RuntimeComponent) {

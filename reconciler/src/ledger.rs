@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use kube::api::ObjectMeta;
 use reeve_crds::inventory::{ENTRIES_PER_PAGE, EntryCounts, EntryState};
 use reeve_crds::runtime_component::ComponentTarget;
 use reeve_crds::{InventoryEntry, InventorySpec, ObjectRef, Open};
@@ -44,14 +45,31 @@ impl Entry {
     }
 }
 
-/// A page as it is stored.
+/// The object of a page as the cluster has it; nothing of it is known until it exists.
+#[derive(Clone, Debug, Default)]
+pub struct Stored {
+    /// Tells it from a later object of its name.
+    uid: Option<String>,
+    /// Fences a stale writer.
+    resource_version: Option<String>,
+    /// The uids of what it goes with.
+    owners: Vec<String>,
+}
+
+impl From<ObjectMeta> for Stored {
+    fn from(metadata: ObjectMeta) -> Self {
+        let owners = metadata.owner_references.into_iter().flatten().map(|owner| owner.uid).collect();
+        Self { uid: metadata.uid, resource_version: metadata.resource_version, owners }
+    }
+}
+
+/// A page.
 #[derive(Clone, Debug, Default)]
 struct Page {
     target: ComponentTarget,
     number: i32,
     entries: usize,
-    /// Fences a stale writer; `None` until the page exists.
-    resource_version: Option<String>,
+    stored: Stored,
     dirty: bool,
 }
 
@@ -74,12 +92,12 @@ pub enum Change {
 
 impl Ledger {
     /// The ledger of these stored pages.
-    pub fn load(runtime: Arc<str>, stored: impl IntoIterator<Item = (InventorySpec, Option<String>)>) -> Self {
+    pub fn load(runtime: Arc<str>, stored: impl IntoIterator<Item = (InventorySpec, Stored)>) -> Self {
         let mut ledger = Self { runtime, entries: BTreeMap::new(), pages: Vec::new() };
-        for (spec, resource_version) in stored {
+        for (spec, object) in stored {
             let at = ledger.pages.len();
             let (target, number) = (spec.target, spec.page);
-            ledger.pages.push(Page { target, number, entries: 0, resource_version, dirty: false });
+            ledger.pages.push(Page { target, number, entries: 0, stored: object, dirty: false });
             for stored in spec.entries {
                 let (key, entry) = read(stored, target);
                 ledger.pages[at].entries += 1;
@@ -187,7 +205,7 @@ impl Ledger {
             counts,
             entries,
         };
-        (page_name(&self.runtime, page.target, page.number), spec, page.resource_version.clone())
+        (page_name(&self.runtime, page.target, page.number), spec, page.stored.resource_version.clone())
     }
 
     /// A page is being written; changes from now on make it dirty again.
@@ -196,8 +214,28 @@ impl Ledger {
     }
 
     /// A page was written.
-    pub fn written(&mut self, at: usize, resource_version: Option<String>) {
-        self.pages[at].resource_version = resource_version;
+    pub fn written(&mut self, at: usize, stored: Stored) {
+        self.pages[at].stored = stored;
+    }
+
+    /// Pages that do not go with the Runtime of this uid have to be stored again, or they go with one that is gone. True
+    /// if there are any.
+    pub fn belong_to(&mut self, runtime: &str) -> bool {
+        let others = self.pages.iter_mut().filter(|page| !page.stored.owners.iter().any(|owner| owner == runtime));
+        others.map(|page| page.dirty = true).count() > 0
+    }
+
+    /// The object of a page is gone and has to be stored again. False if it is not the one that is known.
+    pub fn lost(&mut self, name: &str, uid: &str) -> bool {
+        let runtime = self.runtime.clone();
+        let is_it = |page: &&mut Page| {
+            page.stored.uid.as_deref() == Some(uid) && page_name(&runtime, page.target, page.number) == name
+        };
+        let Some(page) = self.pages.iter_mut().find(is_it) else { return false };
+        // Its version stays: whoever made one of its name meanwhile fences us.
+        page.stored.uid = None;
+        page.dirty = true;
+        true
     }
 
     /// A page could not be written.

@@ -18,7 +18,7 @@ use reeve_crds::{Inventory, InventorySpec};
 use reeve_renderer::bundle::RUNTIME_LABEL;
 use tokio::sync::{Notify, watch};
 
-use super::{Change, Entry, Ledger};
+use super::{Change, Entry, Ledger, Stored};
 use crate::FIELD_MANAGER;
 use crate::clock::Clock;
 use crate::cluster::{JSON, METADATA_ONLY};
@@ -97,7 +97,7 @@ impl Keeper {
         let listed = api.list(&ListParams::default().fields(&format!("spec.runtime={runtime}"))).await;
         let pages =
             listed.map_err(|error| LedgerError::Read { runtime: runtime.clone(), refusal: Refusal::of(&error) })?;
-        let pages = pages.items.into_iter().map(|page| (page.spec, page.metadata.resource_version));
+        let pages = pages.items.into_iter().map(|page| (page.spec, page.metadata.into()));
         Ok(Self::new(Ledger::load(runtime, pages)))
     }
 
@@ -155,6 +155,25 @@ impl Keeper {
     /// Stores what was taken in soon: there will be nothing more for a while.
     pub fn hurry(&self) {
         if !self.book().ledger.dirty().is_empty() {
+            self.0.urgent.notify_one();
+        }
+    }
+
+    /// Stores those pages again soon that do not go with the Runtime of this uid.
+    pub fn belong_to(&self, runtime: &str) {
+        self.store_again(|ledger| ledger.belong_to(runtime));
+    }
+
+    /// Stores a page again soon whose object is gone, unless that is another one than is known.
+    pub fn lost(&self, page: &str, uid: &str) {
+        self.store_again(|ledger| ledger.lost(page, uid));
+    }
+
+    fn store_again(&self, mark: impl FnOnce(&mut Ledger) -> bool) {
+        let mut book = self.book();
+        if mark(&mut book.ledger) {
+            book.changes += 1;
+            drop(book);
             self.0.urgent.notify_one();
         }
     }
@@ -230,7 +249,7 @@ impl Keeper {
                 continue;
             }
             match pages.write(&name, spec, version).await {
-                Ok(version) => self.book().ledger.written(at, version),
+                Ok(stored) => self.book().ledger.written(at, stored),
                 Err(error) => {
                     self.book().ledger.unwritten(at);
                     failure = Some(error);
@@ -259,12 +278,7 @@ pub struct Pages {
 }
 
 impl Pages {
-    async fn write(
-        &self,
-        name: &str,
-        mut spec: InventorySpec,
-        version: Option<String>,
-    ) -> Result<Option<String>, LedgerError> {
+    async fn write(&self, name: &str, mut spec: InventorySpec, version: Option<String>) -> Result<Stored, LedgerError> {
         spec.writer = Some(self.writer.clone());
         let mut page = Inventory::new(name, spec);
         page.metadata = ObjectMeta {
@@ -288,7 +302,9 @@ impl Pages {
                 match &made {
                     Ok(_) => tracing::warn!(page = name, "the inventory page was deleted, and was made anew"),
                     // It went with its namespace, and so does all that it could ever be needed for.
-                    Err(error) if Refusal::of(error).reason == Reason::NamespaceTerminating => return Ok(None),
+                    Err(error) if Refusal::of(error).reason == Reason::NamespaceTerminating => {
+                        return Ok(Stored::default());
+                    }
                     Err(_) => {}
                 }
                 made
@@ -297,7 +313,7 @@ impl Pages {
             None => self.send(Method::POST, "", &page).await,
         };
         match written {
-            Ok(stored) => Ok(stored.metadata.resource_version),
+            Ok(stored) => Ok(stored.metadata.into()),
             Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => {
                 Err(LedgerError::Fenced { page: name.to_owned() })
             }

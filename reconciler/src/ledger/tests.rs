@@ -15,8 +15,8 @@ fn entry(component: &str) -> Entry {
     }
 }
 
-fn stored(ledger: &Ledger) -> Vec<(InventorySpec, Option<String>)> {
-    (0..ledger.pages.len()).map(|at| ledger.page(at)).map(|(_, spec, version)| (spec, version)).collect()
+fn stored(ledger: &Ledger) -> Vec<(InventorySpec, Stored)> {
+    (0..ledger.pages.len()).map(|at| (ledger.page(at).1, ledger.pages[at].stored.clone())).collect()
 }
 
 #[test]
@@ -75,9 +75,27 @@ fn an_entry_that_somebody_stored_on_two_pages_counts_once() {
     ledger.change(Change::Put(key("a"), entry("web")));
     let once = stored(&ledger).remove(0).0;
     let twice = InventorySpec { page: 1, ..once.clone() };
-    let mut ledger = Ledger::load("eu".into(), [(once, None), (twice, None)]);
+    let mut ledger = Ledger::load("eu".into(), [(once, Stored::default()), (twice, Stored::default())]);
     assert_eq!(ledger.dirty(), [0], "the page that has it no longer is written anew");
     ledger.change(Change::Drop(key("a")));
     let sizes: Vec<usize> = stored(&ledger).iter().map(|(spec, _)| spec.entries.len()).collect();
     assert_eq!(sizes, [0, 0]);
+}
+
+#[test]
+fn a_page_that_is_lost_or_goes_with_another_runtime_is_stored_again_and_that_once() {
+    let mut ledger = Ledger::load("eu".into(), []);
+    ledger.change(Change::Put(key("a"), entry("web")));
+    let object = Stored { uid: Some("1".into()), resource_version: Some("7".into()), owners: vec!["old".into()] };
+    let mut ledger = Ledger::load("eu".into(), [(ledger.page(0).1, object.clone())]);
+    assert!(!ledger.belong_to("old") && ledger.dirty().is_empty());
+    assert!(ledger.belong_to("new"));
+    assert_eq!(ledger.dirty(), [0]);
+    ledger.writing(0);
+    ledger.written(0, Stored { owners: vec!["new".into()], ..object });
+    assert!(!ledger.belong_to("new"));
+    assert!(!ledger.lost("eu.1", "1") && !ledger.lost("eu.0", "0"), "it is not the one that is known");
+    assert!(ledger.lost("eu.0", "1"));
+    assert_eq!(ledger.dirty(), [0]);
+    assert!(!ledger.lost("eu.0", "1"), "it is known already");
 }

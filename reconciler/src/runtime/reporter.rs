@@ -111,11 +111,14 @@ impl Outlet {
         self.0.owner.clone()
     }
 
-    /// A component as the cluster has it.
-    pub(super) fn found(&self, name: &Arc<str>, object: &RuntimeComponent) {
+    /// A component as the cluster has it. False if it does not go with the Runtime and has to be written again.
+    pub(super) fn found(&self, name: &Arc<str>, object: &RuntimeComponent) -> bool {
         let metadata = &object.metadata;
-        let written = Written::found(metadata.uid.clone(), metadata.generation, &object.status).with_spec(&object.spec);
+        let is_owned = metadata.owner_references.iter().flatten().any(|owner| owner.uid == self.0.owner.uid);
+        let written = Written::found(metadata.uid.clone(), metadata.generation, &object.status);
+        let written = if is_owned { written.with_spec(&object.spec) } else { written };
         self.lock().written.insert(Subject::Component(name.clone()), written);
+        is_owned
     }
 
     /// The generation that a component's object has, whoever wrote it: people suspend components. A spec that by its hash

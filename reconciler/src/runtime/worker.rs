@@ -147,6 +147,7 @@ impl Worker {
         let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
         let keeper = Keeper::load(&own, namespace, name.clone()).await?;
         let outlet = Outlet::new(own.clone(), object, setup.clock.clone());
+        keeper.belong_to(&outlet.owner().uid);
         let listed = components(own, namespace, &name).await?;
         let now = setup.clock.now();
         let mut records = BTreeMap::new();
@@ -155,9 +156,11 @@ impl Worker {
             let name: Arc<str> = component.spec.component.as_str().into();
             let mut record = Record::new(name.clone(), component.status.clone().unwrap_or_default(), now);
             record.suspended = component.spec.suspend.take() == Some(true);
-            outlet.found(&name, &component);
             records.insert(name.clone(), record);
-            specs.insert(name, component.spec);
+            // One that goes with a Runtime that is gone is written again when there is something to say of it.
+            if outlet.found(&name, &component) {
+                specs.insert(name, component.spec);
+            }
         }
         for name in keeper.read(Ledger::components) {
             records.entry(name.clone()).or_insert_with(|| Record::new(name, RuntimeComponentStatus::default(), now));

@@ -10,6 +10,7 @@ mod drift;
 mod ending;
 mod faults;
 mod health;
+mod inventory;
 mod isolation;
 mod jobs;
 mod leaving;

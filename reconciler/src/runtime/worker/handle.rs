@@ -23,6 +23,8 @@ pub struct Message {
     pub components: BTreeMap<Arc<str>, Wish>,
     /// The uids of components' objects that went.
     pub lost: BTreeMap<Arc<str>, String>,
+    /// The uids of inventory pages that went, by the names of their objects.
+    pub lost_pages: BTreeMap<Arc<str>, String>,
     /// Whether the source is suspended, and with it everything that comes from it.
     pub source_suspended: bool,
 }

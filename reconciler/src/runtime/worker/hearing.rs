@@ -23,6 +23,10 @@ impl Worker {
                 self.touched.insert(name);
             }
         }
+        // The pages of a Runtime that goes are meant to go with it.
+        if self.object.metadata.deletion_timestamp.is_none() {
+            message.lost_pages.iter().for_each(|(page, uid)| self.ctx.keeper.lost(page, uid));
+        }
         for (name, wish) in message.components {
             self.take_wish(&name, wish);
         }

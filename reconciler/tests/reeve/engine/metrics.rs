@@ -136,14 +136,17 @@ async fn an_api_server_that_is_away_shows_on_the_page_and_a_few_times_in_the_log
     })
     .await;
     let told = reeve.log().matches("cannot follow").count();
-    assert!((3..=8).contains(&told), "{told} lines in {}", reeve.log());
+    assert!((4..=10).contains(&told), "{told} lines in {}", reeve.log());
 
     forwarder.pass();
     scene.applied(&second).await;
     reeve.shows(&[(reachable, 1.0)]).await;
-    eventually("all three kinds are followed again", || async {
+    // That a kind is followed shows when something happens to it, and a page changes with what is on it.
+    scene.component("web", "1.2.0", &(maps("two") + &config("g", "two")));
+    scene.push();
+    eventually("all four kinds are followed again", || async {
         let log = reeve.log();
-        if log.matches("followed again").count() == 3 { Ok(()) } else { Err(log) }
+        if log.matches("followed again").count() == 4 { Ok(()) } else { Err(log) }
     })
     .await;
 }

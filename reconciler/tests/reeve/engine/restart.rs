@@ -88,7 +88,11 @@ async fn a_restart_sends_no_write() {
         scene
             .cluster
             .audit()
-            .matching(|event| event.namespace == scene.namespace && event.resource == "inventories")
+            .matching(|event| {
+                // Whoever follows all pages reads them too, but only a worker those of its runtime.
+                let of_runtime = event.uri.contains("fieldSelector");
+                event.namespace == scene.namespace && event.resource == "inventories" && of_runtime
+            })
             .len()
     };
     let listed = looked();

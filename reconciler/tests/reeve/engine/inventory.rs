@@ -1,0 +1,78 @@
+//! The pages of an inventory are there as long as their Runtime is, whoever deletes what.
+
+use kube::api::{DeleteParams, ObjectMeta, Patch, PatchParams};
+use kube::{Resource as _, ResourceExt as _};
+use reeve_crds::{Inventory, Runtime, RuntimeComponent};
+use reeve_tests::until;
+use serde_json::json;
+
+use super::reeve::Reeve;
+use super::scene::{Scene, config};
+
+impl Scene {
+    /// A runtime at rest, who looks after it, and the name of its page.
+    async fn at_rest(&self) -> (Reeve, String) {
+        self.component("web", "1.0.0", &(config("settings", "one") + &config("more", "two")));
+        let first = self.push();
+        self.follow().await;
+        let reeve = self.reeve();
+        self.applied(&first).await;
+        let page = format!("{}.0", self.runtime);
+        let is_stored = |page: &Inventory| page.spec.counts.applied == 2;
+        until(&self.api::<Inventory>(), &page, "the page says what was applied", is_stored).await;
+        (reeve, page)
+    }
+
+    /// Waits until the page and the component go with this Runtime.
+    async fn all_go_with(&self, runtime: &Runtime, page: &str) {
+        let uid = runtime.uid().unwrap();
+        let goes_along =
+            |metadata: &ObjectMeta| metadata.owner_references.iter().flatten().map(|owner| &owner.uid).eq([&uid]);
+        let is_whole = |page: &Inventory| goes_along(page.meta()) && page.spec.entries.len() == 2;
+        until(&self.api::<Inventory>(), page, "the page goes with the Runtime", is_whole).await;
+        let component = format!("{}.web", self.runtime);
+        until(&self.api::<RuntimeComponent>(), &component, "the component goes with the Runtime", |component| {
+            goes_along(component.meta())
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn what_a_runtime_that_was_deleted_by_hand_left_goes_with_the_one_that_is_made_anew() {
+    let scene = Scene::new("made-anew").await;
+    let (_reeve, page) = scene.at_rest().await;
+    let api = scene.api::<Runtime>();
+    let before = api.get(&scene.runtime).await.unwrap().uid();
+    api.delete(&scene.runtime, &DeleteParams::default()).await.unwrap();
+    let is_another = |runtime: &Runtime| runtime.uid() != before;
+    let runtime = until(&api, &scene.runtime, "it is made anew", is_another).await;
+    scene.all_go_with(&runtime, &page).await;
+}
+
+#[tokio::test]
+async fn a_page_and_a_component_that_go_with_no_runtime_go_with_theirs_after_a_start() {
+    let scene = Scene::new("restored").await;
+    let (reeve, page) = scene.at_rest().await;
+    reeve.terminate().await;
+    let alone = Patch::Merge(json!({ "metadata": { "ownerReferences": null } }));
+    let component = format!("{}.web", scene.runtime);
+    scene.api::<Inventory>().patch(&page, &PatchParams::default(), &alone).await.unwrap();
+    scene.api::<RuntimeComponent>().patch(&component, &PatchParams::default(), &alone).await.unwrap();
+    let _reeve = scene.reeve();
+    let runtime = scene.api::<Runtime>().get(&scene.runtime).await.unwrap();
+    scene.all_go_with(&runtime, &page).await;
+}
+
+#[tokio::test]
+async fn a_page_of_a_runtime_at_rest_that_somebody_deletes_comes_back_with_all_its_entries() {
+    let scene = Scene::new("page-lost").await;
+    let (_reeve, page) = scene.at_rest().await;
+    let api = scene.api::<Inventory>();
+    for _ in 0..2 {
+        let before = api.get(&page).await.unwrap().uid();
+        api.delete(&page, &DeleteParams::default()).await.unwrap();
+        let is_back = |page: &Inventory| page.uid() != before && page.spec.entries.len() == 2;
+        until(&api, &page, "the page is back", is_back).await;
+    }
+}
