@@ -155,7 +155,7 @@ async fn a_runtime_that_cannot_be_written_keeps_a_commit_from_no_other_and_gets_
     let hold = json!([{ "op": "add", "path": "/metadata/finalizers/-", "value": HOLDER }]);
     let hold = Patch::<()>::Json(serde_json::from_value(hold).unwrap());
     api.patch(&scene.runtime, &PatchParams::default(), &hold).await.unwrap();
-    let held = api.delete(&scene.runtime, &DeleteParams::default()).await.unwrap().left().unwrap();
+    let going = api.delete(&scene.runtime, &DeleteParams::default()).await.unwrap().left().unwrap();
     let is_let_go = |runtime: &Runtime| runtime.metadata.finalizers.as_deref() == Some(&[HOLDER.to_owned()]);
     until(&api, &scene.runtime, "only the other finalizer holds it", is_let_go).await;
 
@@ -177,7 +177,7 @@ async fn a_runtime_that_cannot_be_written_keeps_a_commit_from_no_other_and_gets_
     let release = Patch::Merge(json!({ "metadata": { "finalizers": null } }));
     api.patch(&scene.runtime, &PatchParams::default(), &release).await.unwrap();
     let runtime = scene.applied(&second).await;
-    assert_ne!(runtime.metadata.uid, held.metadata.uid);
+    assert_ne!(runtime.metadata.uid, going.metadata.uid);
     assert_eq!(scene.says(&format!("settings-{}", scene.runtime)).await.as_deref(), Some("two"));
     let is_fine = |source: &GitSource| source.status.as_ref().is_some_and(|it| it.state == Some(State::Ready));
     until(&scene.api::<GitSource>(), "fleet", "it is fine again", is_fine).await;
