@@ -4,7 +4,12 @@
 use kube::runtime::watcher::{self, Event};
 use tracing::{info, warn};
 
+use crate::live;
 use crate::metrics::Metrics;
+use crate::refusal::Reason;
+
+/// How often an API server may ask for some time, as right after an installation, without a word.
+const PATIENCE: u32 = 10;
 
 /// Listens to one watch.
 #[derive(Debug)]
@@ -12,18 +17,26 @@ pub(super) struct Hearing {
     kind: String,
     metrics: Metrics,
     told: Option<String>,
+    /// How often in a row the API server asked for some time.
+    asked: u32,
 }
 
 impl Hearing {
     pub(super) fn new(kind: impl Into<String>, metrics: Metrics) -> Self {
-        Self { kind: kind.into(), metrics, told: None }
+        Self { kind: kind.into(), metrics, told: None, asked: 0 }
     }
 
     pub(super) fn hear<K>(&mut self, event: &watcher::Result<Event<K>>) {
         match event {
             Err(error) => {
                 self.metrics.watch_failed();
-                let why = reeve_process::chain(error);
+                let refusal = live::refusal(error);
+                let is_throttled = refusal.as_ref().is_some_and(|refusal| refusal.reason == Reason::Throttled);
+                self.asked = if is_throttled { self.asked + 1 } else { 0 };
+                if is_throttled && self.asked <= PATIENCE {
+                    return;
+                }
+                let why = refusal.map_or_else(|| reeve_process::chain(error), |refusal| refusal.message);
                 if self.told.as_ref() != Some(&why) {
                     warn!(kind = self.kind, "cannot follow: {why}");
                     self.told = Some(why);
@@ -32,6 +45,7 @@ impl Hearing {
             // The intention to list says nothing of whether it can be done.
             Ok(Event::Init) => {}
             Ok(Event::InitApply(_) | Event::InitDone | Event::Apply(_) | Event::Delete(_)) => {
+                self.asked = 0;
                 if self.told.take().is_some() {
                     info!(kind = self.kind, "followed again");
                 }

@@ -15,8 +15,8 @@ const SPACING: Duration = Duration::from_secs(1);
 /// How long any of them may wait.
 const LONGEST: Duration = Duration::from_secs(30);
 /// The same for what was said of them and no longer holds, such as that they are ready.
-const UNTRUE_SPACING: Duration = Duration::from_millis(250);
-const UNTRUE_LONGEST: Duration = Duration::from_secs(15);
+const UNTRUE_SPACING: Duration = Duration::from_millis(500);
+const UNTRUE_LONGEST: Duration = Duration::from_secs(20);
 /// How long what could not be written waits, first and at most.
 const FIRST_RETRY: Duration = Duration::from_secs(5);
 const LONGEST_RETRY: Duration = Duration::from_mins(1);

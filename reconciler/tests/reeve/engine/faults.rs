@@ -1,13 +1,18 @@
 //! What happens when others fail: it is told where it can be, and mends itself when they are well again.
 
+use jiff::Timestamp;
 use k8s_openapi::api::authentication::v1::TokenRequest;
-use k8s_openapi::api::authorization::v1::SubjectAccessReview;
 use k8s_openapi::api::core::v1::{ConfigMap, ServiceAccount};
-use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Api, Config};
 use reeve_crds::outcome::Outcome;
-use reeve_crds::{Inventory, Open, Runtime, State};
-use reeve_tests::{ControlPlane, Forwarder, eventually, until};
+use reeve_crds::{Inventory, Open, State};
+use reeve_process::Gate;
+use reeve_reconciler::clock::{Clock, ManualClock};
+use reeve_reconciler::cluster::{Account, Cluster};
+use reeve_reconciler::live::{Hub, Scope};
+use reeve_tests::{ControlPlane, Forwarder, eventually};
 use serde_json::json;
 
 use super::proxy::{Proxy, Rule};
@@ -166,41 +171,19 @@ async fn an_account_that_loses_its_rights_is_told_and_goes_on_when_it_has_them_a
 }
 
 #[tokio::test]
-async fn whoever_asks_after_rights_were_given_is_not_told_what_failed_before() {
-    let scene = Scene::new("rights-given").await;
-    scene.runtime(&scene.runtime, "policy: { maxBackoff: 1h }\n");
-    let account = scene.namespace.clone();
-    scene.component_with("web", "1.0.0", &format!("{{ serviceAccountName: {account} }}"), &config("settings", "one"));
-    scene.push();
-    scene.follow().await;
-    let _reeve = scene.reeve();
-    // By now the watch rests for seconds.
-    scene.event("Failed", &["web", "cannot watch"]).await;
-    scene.account(&account).await;
-    let may = json!({
-        "metadata": {},
-        "spec": {
-            "user": format!("system:serviceaccount:reeve-system:{account}"),
-            "resourceAttributes": { "verb": "watch", "resource": "configmaps" },
-        },
-    });
-    let may: SubjectAccessReview = serde_json::from_value(may).unwrap();
-    let reviews: Api<SubjectAccessReview> = Api::all(scene.client.clone());
-    eventually("the API server knows of the rights", || async {
-        let review = reviews.create(&PostParams::default(), &may).await.unwrap();
-        if review.status.as_ref().is_some_and(|status| status.allowed) { Ok(()) } else { Err(format!("{review:?}")) }
-    })
-    .await;
-    let ask = json!({ "metadata": { "annotations": { "reeve.dev/reconcile": "now" } } });
-    let runtimes = scene.api::<Runtime>();
-    runtimes.patch(&scene.runtime, &PatchParams::default(), &Patch::Merge(&ask)).await.unwrap();
-    let answers = |runtime: &Runtime| {
-        let status = runtime.status.as_ref();
-        status.is_some_and(|status| status.last_handled_reconcile_at.as_deref() == Some("now"))
-    };
-    let answered = until(&runtimes, &scene.runtime, "the runtime answers", answers).await;
-    let status = answered.status.unwrap();
-    assert_eq!(status.state, Some(State::Ready), "{:?}", status.failure);
+async fn a_watch_that_failed_is_tried_when_somebody_asks_for_it_not_when_it_has_rested() {
+    let scene = Scene::new("asked").await;
+    let refused = Rule::RefuseReads { code: 403, path: "/api/v1/configmaps".to_owned(), times: 1 };
+    let proxy = Proxy::start(&scene.cluster, refused).await;
+    let kubeconfig = Kubeconfig::read_from(proxy.kubeconfig(scene.data.path())).unwrap();
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
+    let cluster = Cluster::new(Gate::always_open().term().unwrap(), config).unwrap();
+    // A clock that stands still: no rest is ever over.
+    let hub = Hub::new(cluster.clone(), Clock::new(ManualClock::new(Timestamp::UNIX_EPOCH)));
+    let scope = Scope { account: Account::Own, namespace: None };
+    let kind = cluster.kinds().find("v1", "ConfigMap").await.unwrap();
+    assert_eq!(hub.watch(&scope, &kind).await.unwrap_err().reason, "Forbidden");
+    hub.watch(&scope, &kind).await.unwrap();
 }
 
 #[tokio::test]
