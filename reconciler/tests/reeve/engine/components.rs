@@ -122,13 +122,8 @@ async fn a_change_is_not_told_to_be_applied_while_something_of_it_is_suspended()
     scene.follow().await;
     let _reeve = scene.reeve();
     scene.applied(&first).await;
-    let (api, name) = (scene.api::<RuntimeComponent>(), format!("{}.web", scene.runtime));
-    let suspend = |suspend: bool| {
-        let patch = Patch::Merge(json!({ "spec": { "suspend": suspend } }));
-        let (api, name) = (api.clone(), name.clone());
-        async move { api.patch(&name, &PatchParams::default(), &patch).await.unwrap() }
-    };
-    suspend(true).await;
+    let name = format!("{}.web", scene.runtime);
+    scene.suspend::<RuntimeComponent>(&name, true).await;
     scene.component_is("web", State::Suspended, "Suspended").await;
     scene.component("web", "1.1.0", &config("settings", "second"));
     scene.component("other", "1.1.0", &config("other", "second"));
@@ -143,7 +138,7 @@ async fn a_change_is_not_told_to_be_applied_while_something_of_it_is_suspended()
     let runtime = until(&runtimes, &scene.runtime, "the rest is done", is_told).await;
     let told = |runtime: &Runtime| runtime.status.iter().flat_map(|status| &status.history).count();
     assert_eq!(told(&runtime), 1, "{:?}", runtime.status.unwrap().history);
-    suspend(false).await;
+    scene.suspend::<RuntimeComponent>(&name, false).await;
     let runtime = scene.applied(&second).await;
     assert_eq!(told(&runtime), 2);
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::scene::{Scene, config};
 
 impl Scene {
-    async fn suspend<K>(&self, name: &str, suspend: bool)
+    pub(super) async fn suspend<K>(&self, name: &str, suspend: bool)
     where
         K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + DeserializeOwned + std::fmt::Debug,
     {
