@@ -53,9 +53,8 @@ struct Queue {
     /// Components whose objects are to be made before their statuses are due: people look for them, and suspend them.
     born: BTreeSet<Arc<str>>,
     writing: usize,
-    /// Writes in a row that failed, and why, as it was told.
-    failures: u32,
-    refused: Option<&'static str>,
+    /// What could not be written: how often in a row, and why.
+    refused: BTreeMap<Subject, (u32, &'static str)>,
     /// When something was last written about the runtime.
     told: Timestamp,
 }
@@ -242,15 +241,17 @@ impl Outlet {
         let mut queue = self.lock();
         queue.writing -= 1;
         let Err(refusal) = result else {
-            queue.failures = 0;
-            queue.refused = None;
+            queue.refused.remove(subject);
             return;
         };
-        queue.failures += 1;
-        let due = after(self.0.clock.now(), refusal.retry_after.unwrap_or_else(|| pace::retry(queue.failures)));
-        queue.pending.entry(subject.clone()).or_insert((content, due));
         let reason = refusal.reason.as_str();
-        if refusal.transient || queue.refused.replace(reason) == Some(reason) {
+        // What one policy does to a thousand components is told once.
+        let is_told = queue.refused.values().any(|(_, told)| *told == reason);
+        let failures = queue.refused.get(subject).map_or(1, |(failures, _)| failures.saturating_add(1));
+        queue.refused.insert(subject.clone(), (failures, reason));
+        let due = after(self.0.clock.now(), refusal.retry_after.unwrap_or_else(|| pace::retry(failures)));
+        queue.pending.entry(subject.clone()).or_insert((content, due));
+        if refusal.transient || is_told {
             tracing::debug!(runtime = %self.0.runtime, reason, "cannot write a status: {}", refusal.message);
             return;
         }

@@ -123,6 +123,22 @@ async fn what_is_refused_is_told_once_and_tried_again_until_it_is_taken() {
 }
 
 #[tokio::test]
+async fn what_is_refused_is_not_told_again_nor_tried_more_often_because_something_else_is_taken() {
+    let scene = Scene::new();
+    *scene.code.lock().unwrap() = 403;
+    scene.tell("a", Haste::Now);
+    assert_eq!(scene.written().await, [made(), told()]);
+    assert_eq!(scene.later(Duration::from_secs(5)).await, [made()]);
+    *scene.code.lock().unwrap() = 200;
+    scene.tell("b", Haste::Now);
+    assert_eq!(scene.written().await, [made(), said()]);
+    *scene.code.lock().unwrap() = 403;
+    assert!(scene.later(Duration::from_secs(5)).await.is_empty(), "it is too early");
+    assert_eq!(scene.later(Duration::from_secs(5)).await, [made()], "it was told");
+    assert!(scene.later(Duration::from_secs(15)).await.is_empty(), "it was tried three times");
+}
+
+#[tokio::test]
 async fn what_somebody_deleted_while_it_was_written_counts_as_not_there() {
     let scene = Scene::new();
     scene.tell("a", Haste::Now);
