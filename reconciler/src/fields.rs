@@ -10,18 +10,19 @@ use crate::hash;
 
 mod conflict;
 mod drift;
+mod manager;
 mod owners;
 mod paths;
+mod settlement;
 mod takeover;
 
 pub use conflict::{Conflict, Conflicts};
 pub use drift::{DriftedField, drifted};
+pub use manager::{LEGACY_MANAGER, Manager};
 pub(crate) use owners::{Owners, Sets, fit};
 pub use paths::{Path, Paths, Step};
+pub use settlement::{Settlement, settle};
 pub use takeover::{LAST_APPLIED, Takeover, takeover};
-
-/// The field manager of everything that Reeve applies.
-pub const MANAGER: &str = "reeve";
 
 /// How a manager came to a field.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -41,20 +42,16 @@ impl Operation {
     }
 }
 
-/// Hash of the fields that `manager` owns by applying, or nothing if it owns none. It changes when somebody takes a
-/// field away from it or removes one; what others add, and status, do not change it.
-pub fn owned_hash(entries: &[ManagedFieldsEntry], manager: &str) -> Option<String> {
-    let fields = &applied_by(entries, manager)?.fields_v1.as_ref()?.0;
+/// Hash of the fields of an entry, or nothing if there are none. It changes when somebody takes a field away from its
+/// manager or removes one; what others add, and status, do not change it.
+pub fn owned_hash(entry: &ManagedFieldsEntry) -> Option<String> {
+    let fields = &entry.fields_v1.as_ref()?.0;
     let owns_nothing = fields.as_object().is_none_or(serde_json::Map::is_empty);
     (!owns_nothing).then(|| hash::of(fields))
 }
 
-/// The entry of what `manager` applied to the object itself, not to a subresource.
-fn applied_by<'a>(entries: &'a [ManagedFieldsEntry], manager: &str) -> Option<&'a ManagedFieldsEntry> {
-    entries.iter().find(|entry| is_applied_by(entry, manager))
-}
-
-fn is_applied_by(entry: &ManagedFieldsEntry, manager: &str) -> bool {
+/// Whether an entry is what `manager` applied to the object itself, not to a subresource.
+pub fn is_applied_by(entry: &ManagedFieldsEntry, manager: &str) -> bool {
     entry.manager.as_deref() == Some(manager)
         && Operation::of(entry) == Operation::Apply
         && subresource(entry).is_none()

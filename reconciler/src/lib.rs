@@ -1,6 +1,6 @@
 //! Keeps a cluster to a Git repository: fetch, plan, apply, wait, prune, repair.
 //!
-//! Owns Git access, the plan, server-side apply with the field manager `reeve`, the inventory and health. Decisions are
+//! Owns Git access, the plan, server-side apply with a field manager per runtime, the inventory and health. Decisions are
 //! pure functions in modules of their own; Git and the API server are named edges around them. It never renders (that
 //! is `renderer`) and knows nothing of Dapr or of the proxies.
 
@@ -29,5 +29,5 @@ pub mod runtime;
 pub mod source;
 pub mod tree;
 
-/// The field manager of everything that Reeve applies.
-pub const FIELD_MANAGER: &str = fields::MANAGER;
+/// The field manager of Reeve's own kinds. What a runtime applies has a manager of its own: [`fields::Manager`].
+pub const FIELD_MANAGER: &str = "reeve";

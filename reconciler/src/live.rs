@@ -4,10 +4,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use reeve_crds::annotation;
 use reeve_renderer::bundle::COMPONENT_LABEL;
 
-use crate::FIELD_MANAGER;
 use crate::fields::owned_hash;
 use crate::health::Health;
-use crate::owner::Owner;
+use crate::owner::{self, Owner};
 use crate::payload::Prune;
 
 mod hub;
@@ -15,7 +14,7 @@ mod index;
 
 pub(crate) use hub::patience::{Pace, refusal};
 pub use hub::{Hub, Scope, WatchFailure};
-pub use index::Dirty;
+pub use index::{Dirty, Interest};
 
 /// An object of ours as it is now. Small, since there is one for every object that was applied.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,10 +25,12 @@ pub struct Live {
     pub resource_version: u64,
     /// Hash of what was applied, from our annotation.
     pub content: Option<Box<str>>,
-    /// Hash of the fields that we own.
-    pub owned: Option<Box<str>>,
-    /// Runtime that claims it, with its namespace.
+    /// Runtime that has it, with its namespace.
     pub owner: Option<Owner>,
+    /// Hash of the fields that this runtime applied; `None` if only labels name it.
+    pub owned: Option<Box<str>>,
+    /// Whether the field manager of an earlier version has fields of it still.
+    pub legacy: bool,
     /// Component that claims it.
     pub component: Option<Box<str>>,
     /// Whether it is on its way out, and what holds it up.
@@ -58,13 +59,14 @@ impl Live {
     pub fn of(metadata: &ObjectMeta, health: Option<Health>) -> Self {
         let label = |name: &str| metadata.labels.as_ref().and_then(|labels| labels.get(name)).map(String::as_str);
         let annotation = |name| metadata.annotations.as_ref().and_then(|annotations| annotations.get(name));
-        let managed = metadata.managed_fields.as_deref().unwrap_or_default();
+        let hold = owner::hold(metadata);
         Self {
             uid: metadata.uid.as_deref().unwrap_or_default().into(),
             resource_version: metadata.resource_version.as_deref().and_then(|text| text.parse().ok()).unwrap_or(0),
             content: annotation(annotation::CONTENT).map(|text| text.as_str().into()),
-            owned: owned_hash(managed, FIELD_MANAGER).map(String::into_boxed_str),
-            owner: Owner::of(label),
+            owned: hold.applied.and_then(owned_hash).map(String::into_boxed_str),
+            owner: hold.owner,
+            legacy: hold.legacy,
             component: label(COMPONENT_LABEL).map(Into::into),
             deleting: metadata
                 .deletion_timestamp

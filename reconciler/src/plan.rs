@@ -154,15 +154,27 @@ pub fn removal(
     ComponentPlan { removals: removals(entries, view, rules, wanted_elsewhere), ..ComponentPlan::default() }
 }
 
-/// Another runtime that claims the object. Components of one runtime may hand an object over.
+/// Another runtime that has the object. Components of one runtime may hand an object over.
 fn other_owner(key: &ObjectKey, view: &dyn View, rules: &Rules) -> Option<String> {
     let live = view.live(key)?;
-    match &live.owner {
-        Some(owner) if *owner != rules.owner => {
-            Some(format!("component {} of runtime {owner}", live.component.as_deref().unwrap_or("?")))
-        }
-        _ => None,
+    if is_ours(&live, view.entry(key).as_ref(), rules) {
+        return None;
     }
+    let owner = live.owner.as_ref()?;
+    Some(holder(owner, live.component.as_deref()))
+}
+
+/// Who has an object, as people are told.
+pub fn holder(owner: &Owner, component: Option<&str>) -> String {
+    format!("component {} of runtime {owner}", component.unwrap_or("?"))
+}
+
+/// Whether an object is this runtime's. What its manager applied is; where nobody wrote down who applied it, anybody may
+/// have changed the labels, and the very object that the inventory has is.
+fn is_ours(live: &Live, entry: Option<&Entry>, rules: &Rules) -> bool {
+    let is_certain = live.owned.is_some() && !live.legacy;
+    let is_same = || entry.is_some_and(|entry| entry.uid.as_ref() == Some(&live.uid));
+    live.owner.as_ref() == Some(&rules.owner) || (!is_certain && is_same())
 }
 
 fn action(object: &DesiredObject, view: &dyn View, rules: &Rules) -> Action {
@@ -182,6 +194,8 @@ fn compare(object: &DesiredObject, live: &Live, entry: Option<Entry>, rules: &Ru
     }
     match entry.and_then(|entry| entry.owned) {
         None => Action::Verify,
+        // Written once more for the sake of its field manager.
+        Some(owned) if live.owned.as_ref() == Some(&owned) && live.legacy => Action::Verify,
         Some(owned) if live.owned.as_ref() == Some(&owned) => Action::Keep,
         Some(_) => match object.options.drift.unwrap_or(rules.drift) {
             DriftMode::Repair => Action::Repair,
@@ -210,7 +224,7 @@ fn removals(
     removals
 }
 
-/// Only what the inventory and the labels both claim is deleted.
+/// Only what the inventory and the object itself both claim is deleted.
 fn remove(key: &ObjectKey, entry: &Entry, view: &dyn View, rules: &Rules) -> Removal {
     let Some(live) = view.live(key) else {
         // An object that was written down but never seen may still have been created by whoever was killed.
@@ -221,7 +235,7 @@ fn remove(key: &ObjectKey, entry: &Entry, view: &dyn View, rules: &Rules) -> Rem
     };
     // Made anew by us before a crash, or brought back from a backup, it is another object and ours all the same.
     let other_object = entry.uid.as_ref().is_some_and(|uid| *uid != live.uid) && live.owned.is_none();
-    if other_object || live.owner.as_ref() != Some(&rules.owner) {
+    if other_object || !is_ours(&live, Some(entry), rules) {
         return Removal::Forget;
     }
     leave(key, &live, rules)

@@ -105,9 +105,10 @@ pub fn jobs(component: &DesiredComponent, good: Option<&str>, runs: &[JobRun]) -
 }
 
 /// Whether somebody changed what we own of an object, beyond what is left to others.
-pub fn is_drifted(object: &DesiredObject, live: &Value) -> bool {
-    let wanted = payload::without(&object.value(), Some(live), &object.ignored);
-    !fields::drifted(&wanted, &managed_fields(live)).is_empty()
+pub fn is_drifted(object: &DesiredObject, live: &Value, owner: &Owner) -> bool {
+    let manager = owner.manager();
+    let wanted = payload::without(&object.value(), Some(live), &object.ignored, &manager);
+    !fields::drifted(&wanted, &managed_fields(live), &manager).is_empty()
 }
 
 struct Looking<'a> {
@@ -152,8 +153,9 @@ impl Model {
                     uid: "".into(),
                     resource_version: 0,
                     content: Some(object.content.clone()),
-                    owned: Some("".into()),
                     owner: Some(owner.clone()),
+                    owned: Some("".into()),
+                    legacy: false,
                     component: Some((&*component.name).into()),
                     deleting: None,
                     prune: if object.keep { Prune::Never } else { object.options.prune },

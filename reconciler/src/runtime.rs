@@ -17,7 +17,7 @@ use crate::clock::Clock;
 use crate::cluster::{Account, Applier, Cluster};
 use crate::desired::{Desired, DesiredComponent, DesiredObject};
 use crate::ledger::{Entry, Keeper};
-use crate::live::{Hub, Live, Scope};
+use crate::live::{Dirty, Hub, Live, Scope};
 use crate::metrics::Metrics;
 use crate::owner::Owner;
 use crate::plan::{self, Rules, View};
@@ -121,6 +121,7 @@ impl Context {
             account,
             adoption: self.spec.adoption,
             recreate: self.spec.recreate,
+            owner: self.owner.clone(),
             clock: self.clock.clone(),
         }
     }
@@ -129,6 +130,12 @@ impl Context {
     fn scope(&self, account: &Account, target: ComponentTarget, key: &ObjectKey) -> Scope {
         let tenant = target == ComponentTarget::Runtime && !self.spec.target.namespaces.is_empty();
         Scope { account: account.clone(), namespace: key.namespace.clone().filter(|_| tenant) }
+    }
+
+    /// What changes of the runtime's objects: of those that it has, and of those that Git wants whatever they say.
+    fn subscribe(&self) -> Dirty {
+        let wanted = self.wanted.clone();
+        self.hub.subscribe(self.owner.clone(), Some(Arc::new(move |key: &ObjectKey| wanted.has(key))))
     }
 
     fn rules(&self) -> Rules {

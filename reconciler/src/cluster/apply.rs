@@ -8,16 +8,18 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectM
 use kube::api::DynamicObject;
 use kube::{Api, Client, Resource as _};
 use reeve_crds::runtime::policy::{Adoption, Recreate};
+use reeve_renderer::bundle::COMPONENT_LABEL;
 use reeve_renderer::object::ObjectKey;
+use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::{Account, ApplyError, Cluster, Gone, Kind};
-use crate::FIELD_MANAGER;
 use crate::clock::Clock;
 use crate::desired::{DesiredObject, is_precious};
-use crate::fields::{self, Conflicts};
+use crate::fields::{self, Conflicts, Settlement};
 use crate::health::needs_whole;
 use crate::live::{Hub, Live};
+use crate::owner::{self, Owner};
 use crate::payload;
 use crate::refusal::{Reason, Refusal};
 
@@ -50,6 +52,8 @@ pub struct Applier {
     pub hub: Hub,
     /// As whom.
     pub account: Account,
+    /// For which runtime.
+    pub owner: Owner,
     /// What to do about objects that exist already.
     pub adoption: Adoption,
     /// What to do about fields that cannot change.
@@ -59,8 +63,16 @@ pub struct Applier {
 }
 
 impl Applier {
-    /// Applies an object. `known` says that the inventory has its uid, so that it is ours.
-    pub async fn apply(&self, object: &DesiredObject, known: bool) -> Result<Applied, ApplyError> {
+    /// Applies an object. `known` says that the inventory has its uid, so that it is ours; `freed` names a runtime that
+    /// is known to have no claim to it, although it may bear its marks.
+    ///
+    /// The API server is the judge of whose an object is: nothing is forced but against what was read a moment before.
+    pub async fn apply(
+        &self,
+        object: &DesiredObject,
+        known: bool,
+        freed: Option<&Owner>,
+    ) -> Result<Applied, ApplyError> {
         let kind = self.kind(object).await?;
         let client = self.client()?;
         let before = self.hub.get(&object.key);
@@ -68,25 +80,55 @@ impl Applier {
             self.refuse_if_there(&client, object, &kind).await?;
         }
         let body = self.body(&client, object, &kind, before.is_some()).await?;
-        let sent = match self.send(&client, object, &kind, &body, false).await {
-            Err(Sending::Conflict(conflict)) => {
-                if conflict.all_updates() || self.adoption == Adoption::Always {
-                    self.send(&client, object, &kind, &body, true).await
-                } else {
-                    return Err(ApplyError::Conflict { object: object.key.clone(), conflict });
+        let write = Write { client: &client, object, kind: &kind, body: &body };
+        let (mut forced, mut made_room): (Option<String>, bool) = (None, false);
+        for _ in 0..ROUNDS {
+            let fence = forced.take();
+            match self.send(&write, fence.as_deref()).await {
+                Ok(sent) => {
+                    if self.take_over(&write, &sent.metadata, freed).await? {
+                        continue;
+                    }
+                    let live = sent.live;
+                    let changed = before.is_none_or(|before| before.resource_version != live.resource_version);
+                    return Ok(Applied { live, changed });
                 }
+                Err(Sending::Conflict(conflict)) => forced = self.give_way(&write, conflict, freed).await?,
+                Err(Sending::Refused(refusal)) if refusal.reason == Reason::Immutable && !made_room => {
+                    self.make_room(&write, refusal).await?;
+                    made_room = true;
+                }
+                // Somebody wrote since it was read: whose it is has to be seen anew.
+                Err(Sending::Refused(refusal)) if fence.is_some() && refusal.reason == Reason::Conflict => {}
+                Err(sending) => return Err(sending.about(object)),
             }
-            other => other,
-        };
-        let sent = match sent {
-            Err(Sending::Refused(refusal)) if refusal.reason == Reason::Immutable => {
-                self.recreate(&client, object, &kind, &body, refusal).await?
+        }
+        Err(ApplyError::Unsteady { object: object.key.clone() })
+    }
+
+    /// What is done about a conflict: the version against which to force, if so; otherwise the plain way is free now.
+    async fn give_way(
+        &self,
+        write: &Write<'_>,
+        conflict: Conflicts,
+        freed: Option<&Owner>,
+    ) -> Result<Option<String>, ApplyError> {
+        let key = &write.object.key;
+        let got = api(write.client.clone(), write.kind, key).get_metadata_opt(&key.name).await;
+        let got = self.answered(got).map_err(|refusal| ApplyError::Refused { object: key.clone(), refusal })?;
+        let Some(there) = got else { return Ok(None) };
+        match fields::settle(&conflict, &there.metadata, &self.owner, freed, self.adoption) {
+            Settlement::Force => Ok(there.metadata.resource_version),
+            Settlement::TakeOver => {
+                self.take_over(write, &there.metadata, freed).await?;
+                Ok(None)
             }
-            other => other.map_err(|sending| sending.about(object))?,
-        };
-        let Sent { live, .. } = self.take_over(&client, object, &kind, &body, sent).await?;
-        let changed = before.is_none_or(|before| before.resource_version != live.resource_version);
-        Ok(Applied { live, changed })
+            Settlement::Claimed(owner) => {
+                let component = there.metadata.labels.and_then(|mut labels| labels.remove(COMPONENT_LABEL));
+                Err(ApplyError::Claimed { object: key.clone(), owner, component })
+            }
+            Settlement::Refuse => Err(ApplyError::Conflict { object: key.clone(), conflict }),
+        }
     }
 
     /// The kind of an object, which must live where the object says it does.
@@ -141,20 +183,16 @@ impl Applier {
         let got = api(client.clone(), kind, &object.key).get_opt(&object.key.name).await;
         let got = self.answered(got).map_err(|refusal| ApplyError::Refused { object: object.key.clone(), refusal })?;
         let live = got.and_then(|live| serde_json::to_value(live).ok());
-        Ok(body(object, live.as_ref()))
+        Ok(body(object, live.as_ref(), &self.owner))
     }
 
-    /// Sends it, and takes in what came of it also if whoever asked for it has given up: what was sent may be done.
-    async fn send(
-        &self,
-        client: &Client,
-        object: &DesiredObject,
-        kind: &Kind,
-        body: &Arc<[u8]>,
-        force: bool,
-    ) -> Result<Sent, Sending> {
-        let (this, client, object) = (self.clone(), client.clone(), object.clone());
-        let (kind, body) = (kind.clone(), body.clone());
+    /// Sends it, and takes in what came of it also if whoever asked for it has given up: what was sent may be done. With a
+    /// version it is forced, and only if the object still has that version.
+    async fn send(&self, write: &Write<'_>, version: Option<&str>) -> Result<Sent, Sending> {
+        let (this, client, object) = (self.clone(), write.client.clone(), write.object.clone());
+        let kind = write.kind.clone();
+        let body = version.map_or_else(|| write.body.clone(), |version| fenced(write.body, version));
+        let force = version.is_some();
         let key = object.key.clone();
         let write = async move {
             let accept = if wants_whole(&kind) { JSON } else { METADATA_ONLY };
@@ -183,7 +221,7 @@ impl Applier {
         body: &[u8],
     ) -> Result<Value, Sending> {
         let path = DynamicObject::url_path(&kind.resource, object.key.namespace.as_deref());
-        let uri = format!("{path}/{}?fieldManager={FIELD_MANAGER}&{options}", object.key.name);
+        let uri = format!("{path}/{}?fieldManager={}&{options}", object.key.name, self.owner.manager());
         let request = http::Request::patch(uri).header(CONTENT_TYPE, content_type).header(ACCEPT, accept);
         let request = request.body(body.to_vec());
         let request = request.map_err(|error| Sending::Refused(Refusal::of(&kube::Error::HttpError(error))))?;
@@ -237,39 +275,35 @@ impl Applier {
         Err(ApplyError::Immutable { object: object.key.clone(), message: refusal.message, advice })
     }
 
-    /// Deletes what cannot be changed and makes it anew, if that is allowed.
-    async fn recreate(
-        &self,
-        client: &Client,
-        object: &DesiredObject,
-        kind: &Kind,
-        body: &Arc<[u8]>,
-        refusal: Refusal,
-    ) -> Result<Sent, ApplyError> {
-        self.may_recreate(object, refusal)?;
-        match self.delete(&object.key, kind, None).await? {
-            Gone::Yes | Gone::Before => {}
-            Gone::Deleting => self.until_gone(&object.key, kind, RECREATE_WITHIN).await?,
+    /// Deletes what cannot be changed, if that is allowed, so that it can be made anew.
+    async fn make_room(&self, write: &Write<'_>, refusal: Refusal) -> Result<(), ApplyError> {
+        self.may_recreate(write.object, refusal)?;
+        let uid = self.hub.get(&write.object.key).map(|live| live.uid);
+        match self.delete(&write.object.key, write.kind, uid.as_deref()).await? {
+            Gone::Yes | Gone::Before => Ok(()),
+            Gone::Deleting => self.until_gone(&write.object.key, write.kind, RECREATE_WITHIN).await,
         }
-        self.send(client, object, kind, body, false).await.map_err(|sending| sending.about(object))
     }
 
-    /// Makes the fields of `kubectl apply` ours, so that what leaves Git leaves the object.
+    /// Makes the fields of `kubectl apply`, and of runtimes that have no claim any more, ours, so that what leaves Git
+    /// leaves the object. True if there were any, or if somebody wrote since: then it has to be applied once more.
     async fn take_over(
         &self,
-        client: &Client,
-        object: &DesiredObject,
-        kind: &Kind,
-        body: &Arc<[u8]>,
-        sent: Sent,
-    ) -> Result<Sent, ApplyError> {
-        let managed = sent.metadata.managed_fields.as_deref().unwrap_or_default();
-        let Some(takeover) = fields::takeover(managed) else { return Ok(sent) };
-        let version = sent.metadata.resource_version.as_deref().unwrap_or_default();
+        write: &Write<'_>,
+        metadata: &ObjectMeta,
+        freed: Option<&Owner>,
+    ) -> Result<bool, ApplyError> {
+        let managed = metadata.managed_fields.as_deref().unwrap_or_default();
+        let is_free = is_free(metadata, &self.owner, freed);
+        let Some(takeover) = fields::takeover(managed, &self.owner.manager(), |_| is_free) else { return Ok(false) };
+        let version = metadata.resource_version.as_deref().unwrap_or_default();
         let patch = serde_json::to_vec(&takeover.patch(version)).unwrap_or_default();
-        let taken = self.patch(client, object, kind, (JSON_PATCH, METADATA_ONLY), "", &patch).await;
-        taken.map_err(|sending| sending.about(object))?;
-        self.send(client, object, kind, body, true).await.map_err(|sending| sending.about(object))
+        let types = (JSON_PATCH, METADATA_ONLY);
+        match self.patch(write.client, write.object, write.kind, types, "", &patch).await {
+            Ok(_) => Ok(true),
+            Err(Sending::Refused(refusal)) if matches!(refusal.reason, Reason::Conflict | Reason::Invalid) => Ok(true),
+            Err(sending) => Err(sending.about(write.object)),
+        }
     }
 
     /// Lets everybody know an object that no watch shows.
@@ -277,9 +311,9 @@ impl Applier {
         self.hub.written(key.clone(), self.read(kind, value).1);
     }
 
-    fn read(&self, kind: &Kind, mut value: Value) -> (ObjectMeta, Live) {
-        let health = wants_whole(kind).then(|| self.hub.assess(&value));
-        let metadata: ObjectMeta = serde_json::from_value(value["metadata"].take()).unwrap_or_default();
+    fn read(&self, kind: &Kind, value: Value) -> (ObjectMeta, Live) {
+        let metadata = ObjectMeta::deserialize(&value["metadata"]).unwrap_or_default();
+        let health = wants_whole(kind).then(|| self.hub.assess(&value, &metadata));
         let live = Live::of(&metadata, health);
         (metadata, live)
     }
@@ -287,6 +321,17 @@ impl Applier {
 
 /// How long the old object may take to go before the new one is made.
 const RECREATE_WITHIN: Duration = Duration::from_mins(1);
+
+/// How often an object is tried that others write at the same time.
+const ROUNDS: usize = 5;
+
+/// One object on its way.
+struct Write<'a> {
+    client: &'a Client,
+    object: &'a DesiredObject,
+    kind: &'a Kind,
+    body: &'a Arc<[u8]>,
+}
 
 /// What the API server answered.
 struct Sent {
@@ -311,12 +356,24 @@ impl Sending {
 }
 
 /// What is sent for an object of ours, given what lives.
-pub(super) fn body(object: &DesiredObject, live: Option<&Value>) -> Arc<[u8]> {
+pub(super) fn body(object: &DesiredObject, live: Option<&Value>, owner: &Owner) -> Arc<[u8]> {
     if object.ignored.is_empty() {
         return object.payload.clone();
     }
-    let body = payload::without(&object.value(), live, &object.ignored);
+    let body = payload::without(&object.value(), live, &object.ignored, &owner.manager());
     serde_json::to_vec(&body).unwrap_or_default().into()
+}
+
+/// The same, to be refused unless the object has this version.
+fn fenced(body: &[u8], version: &str) -> Arc<[u8]> {
+    let mut object: Value = serde_json::from_slice(body).unwrap_or_default();
+    object["metadata"]["resourceVersion"] = version.into();
+    serde_json::to_vec(&object).unwrap_or_default().into()
+}
+
+/// Whether no other runtime has a claim to an object.
+pub(super) fn is_free(metadata: &ObjectMeta, ours: &Owner, freed: Option<&Owner>) -> bool {
+    owner::hold(metadata).owner.is_none_or(|owner| owner == *ours || Some(&owner) == freed)
 }
 
 /// Whether the answer must be the whole object, since its health is in it.

@@ -2,14 +2,16 @@
 //!
 //! The same payload, conflicts, adoption and recreation as in `apply`, so that what is foreseen is what will be.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use reeve_crds::runtime::policy::Adoption;
-use reeve_renderer::bundle::MANAGED_BY;
+use reeve_renderer::bundle::{COMPONENT_LABEL, MANAGED_BY};
+use serde::Deserialize as _;
 use serde_json::Value;
 
-use super::apply::{APPLY, JSON, Sending, body, managed_fields};
+use super::apply::{APPLY, JSON, Sending, body, is_free, managed_fields};
 use super::{Applier, ApplyError, Kind};
 use crate::desired::DesiredObject;
-use crate::fields;
+use crate::fields::{self, Settlement};
 use crate::merge_patch;
 use crate::refusal::Reason;
 
@@ -37,10 +39,20 @@ impl Applier {
         if self.adoption == Adoption::Never && !known && live.is_some() && ours.is_none() {
             return Err(ApplyError::Exists { object: object.key.clone() });
         }
-        let body = body(object, ours);
+        let body = body(object, ours, &self.owner);
+        let metadata = live.and_then(|live| ObjectMeta::deserialize(&live["metadata"]).ok()).unwrap_or_default();
         let asked = match self.ask(object, &kind, APPLY, "force=false", &body).await? {
-            Err(Sending::Conflict(conflict)) if conflict.all_updates() || self.adoption == Adoption::Always => {
-                self.ask(object, &kind, APPLY, "force=true", &body).await?
+            Err(Sending::Conflict(conflict)) => {
+                match fields::settle(&conflict, &metadata, &self.owner, None, self.adoption) {
+                    Settlement::Force | Settlement::TakeOver => {
+                        self.ask(object, &kind, APPLY, "force=true", &body).await?
+                    }
+                    Settlement::Claimed(owner) => {
+                        let component = metadata.labels.and_then(|mut labels| labels.remove(COMPONENT_LABEL));
+                        return Err(ApplyError::Claimed { object: object.key.clone(), owner, component });
+                    }
+                    Settlement::Refuse => Err(Sending::Conflict(conflict)),
+                }
             }
             other => other,
         };
@@ -64,8 +76,11 @@ impl Applier {
         value: Value,
     ) -> Result<Value, ApplyError> {
         let managed = managed_fields(&value);
-        let (Some(live), Some(takeover)) = (live, fields::takeover(&managed)) else { return Ok(value) };
-        let mut left = takeover.without_leftovers(&value, &managed);
+        let metadata = ObjectMeta::deserialize(&value["metadata"]).unwrap_or_default();
+        let is_free = is_free(&metadata, &self.owner, None);
+        let takeover = fields::takeover(&managed, &self.owner.manager(), |_| is_free);
+        let (Some(live), Some(takeover)) = (live, takeover) else { return Ok(value) };
+        let mut left = takeover.without_leftovers(&value, &managed, &self.owner.manager());
         let mut live = live.clone();
         for side in [&mut live, &mut left] {
             if let Some(Value::Object(metadata)) = side.get_mut("metadata") {

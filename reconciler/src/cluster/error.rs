@@ -7,6 +7,8 @@ use reeve_renderer::object::ObjectKey;
 
 use super::{Account, KindsError};
 use crate::fields::Conflicts;
+use crate::owner::Owner;
+use crate::plan;
 use crate::refusal::Refusal;
 
 /// An object could not be applied.
@@ -58,6 +60,22 @@ pub enum ApplyError {
         /// Who has what.
         conflict: Conflicts,
     },
+    /// Another runtime has it.
+    #[error("{object} belongs to {}: remove it there or here", plan::holder(owner, component.as_deref()))]
+    Claimed {
+        /// The object.
+        object: ObjectKey,
+        /// Who has it.
+        owner: Owner,
+        /// As part of what.
+        component: Option<String>,
+    },
+    /// Others wrote it each time we were about to.
+    #[error("{object} is being changed by others all the time")]
+    Unsteady {
+        /// The object.
+        object: ObjectKey,
+    },
     /// It is there and the policy forbids to take it over.
     #[error(
         "{object} exists already and was not made by Reeve; set policy.adoption: Unowned in the runtime's file (spec.adoption of a Runtime that has none) to take it over, or delete it"
@@ -95,6 +113,8 @@ impl ApplyError {
             | Self::WrongScope { object, .. }
             | Self::Refused { object, .. }
             | Self::Conflict { object, .. }
+            | Self::Claimed { object, .. }
+            | Self::Unsteady { object }
             | Self::Exists { object }
             | Self::Immutable { object, .. }
             | Self::Stuck { object, .. } => Some(object),
@@ -109,7 +129,7 @@ impl ApplyError {
             Self::Kind { cause: KindsError::Ask { cause, .. }, .. } => Refusal::of(cause).reason.as_str(),
             Self::WrongScope { .. } => "Invalid",
             Self::Refused { refusal, .. } => refusal.reason.as_str(),
-            Self::Conflict { .. } | Self::Exists { .. } => "Conflict",
+            Self::Conflict { .. } | Self::Claimed { .. } | Self::Unsteady { .. } | Self::Exists { .. } => "Conflict",
             Self::Immutable { .. } => "Immutable",
             Self::Stuck { .. } => "TimedOut",
         }
@@ -118,12 +138,13 @@ impl ApplyError {
     /// Whether it may go away by itself.
     pub fn is_transient(&self) -> bool {
         match self {
-            Self::Client { .. } | Self::Stuck { .. } => true,
+            Self::Client { .. } | Self::Stuck { .. } | Self::Unsteady { .. } => true,
             Self::Kind { cause: KindsError::Ask { cause, .. }, .. } => Refusal::of(cause).transient,
             Self::Refused { refusal, .. } => refusal.transient,
             Self::Kind { cause: KindsError::Missing { .. }, .. }
             | Self::WrongScope { .. }
             | Self::Conflict { .. }
+            | Self::Claimed { .. }
             | Self::Exists { .. }
             | Self::Immutable { .. } => false,
         }

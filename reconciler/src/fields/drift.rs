@@ -5,7 +5,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use serde_json::{Map, Value};
 
 use super::owners::{Owners, Sets};
-use super::{MANAGER, Operation, Path, Paths, Step, applied_by, subresource};
+use super::{Manager, Operation, Path, Paths, Step, subresource};
 
 /// A field that we want and no longer own.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -22,12 +22,12 @@ pub struct DriftedField {
     pub removed: bool,
 }
 
-/// Compares what was sent with who owns what now. `desired` is the object as it was sent to the API server.
+/// Compares what was sent with who owns what now. `desired` is the object as `manager` sent it to the API server.
 ///
 /// A field that the API server never kept, such as one that its schema does not know, looks as if it was removed.
-pub fn drifted(desired: &Value, managed: &[ManagedFieldsEntry]) -> Vec<DriftedField> {
-    let ours = applied_by(managed, MANAGER);
-    let sets = Sets::of(managed);
+pub fn drifted(desired: &Value, managed: &[ManagedFieldsEntry], manager: &Manager) -> Vec<DriftedField> {
+    let ours = managed.iter().find(|entry| manager.applied(entry));
+    let sets = Sets::of(managed, manager);
     let mut search = Search { suspect: suspect(managed, ours), path: Path::default(), found: Vec::new() };
     search.top(desired, &sets.owners());
     search.found

@@ -3,7 +3,7 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use serde_json::Value;
 
-use super::{MANAGER, Paths, Step, is_applied_by};
+use super::{Manager, Paths, Step};
 
 /// Everybody's fields of an object.
 pub(crate) struct Sets<'a> {
@@ -12,10 +12,10 @@ pub(crate) struct Sets<'a> {
 }
 
 impl<'a> Sets<'a> {
-    pub(crate) fn of(managed: &'a [ManagedFieldsEntry]) -> Self {
+    pub(crate) fn of(managed: &'a [ManagedFieldsEntry], manager: &Manager) -> Self {
         let read = |entry: &'a ManagedFieldsEntry| Some((entry, Paths::of(entry.fields_v1.as_ref()?)));
         let (ours, others): (Vec<_>, Vec<_>) =
-            managed.iter().filter_map(read).partition(|(entry, _)| is_applied_by(entry, MANAGER));
+            managed.iter().filter_map(read).partition(|(entry, _)| manager.applied(entry));
         Self { ours: ours.into_iter().map(|(_, paths)| paths).fold(Paths::default(), Paths::union), others }
     }
 

@@ -1,13 +1,14 @@
-//! Makes what `kubectl apply` owns ours, so that what leaves Git leaves the cluster too.
+//! Makes what `kubectl apply` or an earlier owner has ours, so that what leaves Git leaves the cluster too.
 //!
-//! A field that another manager owns stays when we stop applying it. Where people used `kubectl apply` before, every
-//! field has such an owner: its set is added to ours once, and from then on a removal is a removal.
+//! A field that another manager owns stays when we stop applying it. Where people used `kubectl apply` before, or another
+//! runtime had the object, every field has such an owner: its set is added to ours once, and from then on a removal is a
+//! removal.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use serde_json::{Value, json};
 
 use super::owners::{Fit, fit};
-use super::{MANAGER, Operation, Path, Paths, Step, is_applied_by, subresource};
+use super::{LEGACY_MANAGER, Manager, Operation, Path, Paths, Step, is_applied_by, subresource};
 
 /// The annotation in which `kubectl apply` keeps a copy of what it applied.
 pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -21,7 +22,7 @@ const KUBECTL_APPLY: [(&str, Operation); 4] = [
     ("before-first-apply", Operation::Update),
 ];
 
-/// What to write so that the fields of `kubectl apply` are ours.
+/// What to write so that the fields of others are ours.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Takeover {
     /// The new `metadata.managedFields`.
@@ -46,9 +47,9 @@ impl Takeover {
 
     /// What is left of an object that we applied when we apply it once more after this: without what only `kubectl
     /// apply` had. `managed` says whose the fields are before.
-    pub fn without_leftovers(&self, applied: &Value, managed: &[ManagedFieldsEntry]) -> Value {
+    pub fn without_leftovers(&self, applied: &Value, managed: &[ManagedFieldsEntry], manager: &Manager) -> Value {
         let of = |entries: &[ManagedFieldsEntry], ours: bool| {
-            let chosen = entries.iter().filter(|entry| is_applied_by(entry, MANAGER) == ours);
+            let chosen = entries.iter().filter(|entry| is_applied_by(entry, manager.as_str()) == ours);
             chosen.filter_map(|entry| entry.fields_v1.as_ref()).map(Paths::of).fold(Paths::default(), Paths::union)
         };
         let kept = of(managed, true).union(of(&self.managed, false));
@@ -85,25 +86,31 @@ fn remove(value: &mut Value, steps: &[Step]) {
     }
 }
 
-/// What to write so that the fields of `kubectl apply` are ours, or nothing if it owns none.
-pub fn takeover(managed: &[ManagedFieldsEntry]) -> Option<Takeover> {
-    let theirs: Vec<&ManagedFieldsEntry> = managed.iter().filter(|entry| is_kubectl_apply(entry)).collect();
+/// What to write so that the fields of `kubectl apply`, of an earlier version of Reeve and of those runtimes that
+/// `yields` names by their managers belong to `manager`; nothing if they have none.
+pub fn takeover(managed: &[ManagedFieldsEntry], manager: &Manager, yields: impl Fn(&str) -> bool) -> Option<Takeover> {
+    let is_theirs = |entry: &ManagedFieldsEntry| {
+        let name = entry.manager.as_deref().unwrap_or_default();
+        let is_runtime = Manager::is_runtime(name) && name != manager.as_str() && is_applied_by(entry, name);
+        is_kubectl_apply(entry) || is_applied_by(entry, LEGACY_MANAGER) || (is_runtime && yields(name))
+    };
+    let is_ours = |entry: &ManagedFieldsEntry| is_applied_by(entry, manager.as_str());
+    let theirs: Vec<&ManagedFieldsEntry> = managed.iter().filter(|entry| is_theirs(entry)).collect();
     let newest = *theirs.iter().max_by_key(|entry| entry.time.clone())?;
     let taken = theirs.iter().filter_map(|entry| entry.fields_v1.as_ref()).map(Paths::of);
     let taken = taken.fold(Paths::default(), Paths::union);
     let annotation = Path::of_fields(["metadata", "annotations", LAST_APPLIED]);
     let remove_last_applied = taken.contains(&annotation);
 
-    let mut ours =
-        managed.iter().find(|entry| is_applied_by(entry, MANAGER)).cloned().unwrap_or_else(|| ManagedFieldsEntry {
-            manager: Some(MANAGER.to_owned()),
-            operation: Some("Apply".to_owned()),
-            fields_v1: None,
-            ..newest.clone()
-        });
+    let mut ours = managed.iter().find(|entry| is_ours(entry)).cloned().unwrap_or_else(|| ManagedFieldsEntry {
+        manager: Some(manager.as_str().to_owned()),
+        operation: Some("Apply".to_owned()),
+        fields_v1: None,
+        ..newest.clone()
+    });
     let before = ours.fields_v1.as_ref().map(Paths::of).unwrap_or_default();
     ours.fields_v1 = Some(before.union(taken).fields());
-    let kept = managed.iter().filter(|entry| !is_kubectl_apply(entry) && !is_applied_by(entry, MANAGER)).cloned();
+    let kept = managed.iter().filter(|entry| !is_theirs(entry) && !is_ours(entry)).cloned();
     Some(Takeover { managed: std::iter::once(ours).chain(kept).collect(), remove_last_applied })
 }
 

@@ -1,8 +1,22 @@
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::Status;
 use kube::core::response::{StatusCause, StatusDetails};
+use reeve_crds::runtime::policy::Adoption;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::owner::Owner;
+
+const OURS: &str = "reeve:fleet/eu";
+
+fn manager() -> Manager {
+    Manager::of_runtime("fleet/eu")
+}
+
+/// Hash of what our manager applied.
+fn owned(managed: &[ManagedFieldsEntry]) -> Option<String> {
+    managed.iter().find(|entry| is_applied_by(entry, OURS)).and_then(owned_hash)
+}
 
 fn entries(written: Value) -> Vec<ManagedFieldsEntry> {
     serde_json::from_value(written).unwrap()
@@ -70,17 +84,17 @@ fn told(found: &[DriftedField]) -> Vec<String> {
 #[test]
 fn what_is_as_it_was_applied_has_not_drifted() {
     let managed = entries(json!([
-        entry("reeve", "Apply", 1, &our_fields()),
+        entry(OURS, "Apply", 1, &our_fields()),
         entry("other", "Update", 2, &json!({ "f:metadata": { "f:annotations": { "f:seen": {} } } })),
     ]));
 
-    assert_eq!(drifted(&desired(), &managed), vec![]);
+    assert_eq!(drifted(&desired(), &managed, &manager()), vec![]);
 }
 
 #[test]
 fn a_field_that_somebody_took_is_named_with_its_new_owner() {
     let managed = entries(json!([
-        entry("reeve", "Apply", 1, &lost(our_fields(), "/f:spec", "f:replicas")),
+        entry(OURS, "Apply", 1, &lost(our_fields(), "/f:spec", "f:replicas")),
         {
             "manager": "kubectl", "operation": "Update", "subresource": "scale", "apiVersion": "apps/v1",
             "time": "2026-01-01T00:00:02Z", "fieldsV1": { "f:spec": { "f:replicas": {} } },
@@ -88,7 +102,7 @@ fn a_field_that_somebody_took_is_named_with_its_new_owner() {
         entry("bystander", "Update", 3, &json!({ "f:metadata": { "f:annotations": { ".": {}, "f:seen": {} } } })),
     ]));
 
-    let found = drifted(&desired(), &managed);
+    let found = drifted(&desired(), &managed, &manager());
 
     assert_eq!(told(&found), ["spec.replicas taken by kubectl"]);
     assert_eq!(found[0].operation, Some(Operation::Update));
@@ -103,9 +117,9 @@ fn an_atomic_list_and_an_atomic_map_are_taken_whole() {
         "f:selector": {},
         "f:template": { "f:spec": { "f:containers": { "k:{\"name\":\"web\"}": { "f:args": {} } } } },
     } });
-    let managed = entries(json!([entry("reeve", "Apply", 1, &ours), entry("kubectl-edit", "Update", 2, &theirs)]));
+    let managed = entries(json!([entry(OURS, "Apply", 1, &ours), entry("kubectl-edit", "Update", 2, &theirs)]));
 
-    let found = told(&drifted(&desired(), &managed));
+    let found = told(&drifted(&desired(), &managed, &manager()));
 
     assert_eq!(
         found,
@@ -125,9 +139,9 @@ fn a_removed_field_is_blamed_on_the_last_who_wrote_since_we_applied() {
         "fieldsV1": { "f:status": { "f:replicas": {} } },
     });
     let with = |others: &[Value]| {
-        let mut all = vec![entry("reeve", "Apply", 5, &ours), status.clone()];
+        let mut all = vec![entry(OURS, "Apply", 5, &ours), status.clone()];
         all.extend(others.iter().cloned());
-        told(&drifted(&desired(), &entries(Value::Array(all))))
+        told(&drifted(&desired(), &entries(Value::Array(all)), &manager()))
     };
 
     let before = entry("early", "Update", 4, &elsewhere);
@@ -142,7 +156,7 @@ fn a_removed_item_of_a_list_is_named_by_its_keys() {
     let ports = "/f:spec/f:template/f:spec/f:containers/k:{\"name\":\"web\"}/f:ports";
     let ours = lost(our_fields(), ports, "k:{\"containerPort\":53,\"protocol\":\"UDP\"}");
 
-    let found = told(&drifted(&desired(), &entries(json!([entry("reeve", "Apply", 1, &ours)]))));
+    let found = told(&drifted(&desired(), &entries(json!([entry(OURS, "Apply", 1, &ours)])), &manager()));
 
     let path = "spec.template.spec.containers[name=\"web\"].ports[containerPort=53,protocol=\"UDP\"]";
     assert_eq!(found, [format!("{path} removed by nobody")]);
@@ -157,7 +171,7 @@ fn an_item_that_leaves_out_a_defaulted_key_is_matched_with_the_default() {
     ours.pointer_mut(ports).unwrap()["k:{\"containerPort\":53,\"protocol\":\"SCTP\"}"] =
         json!({ ".": {}, "f:containerPort": {}, "f:protocol": {} });
 
-    let found = told(&drifted(&desired(), &entries(json!([entry("reeve", "Apply", 1, &ours)]))));
+    let found = told(&drifted(&desired(), &entries(json!([entry(OURS, "Apply", 1, &ours)])), &manager()));
 
     assert_eq!(found.len(), 1);
     assert!(found[0].contains("[containerPort=53,protocol=\"TCP\"].containerPort removed"), "{found:?}");
@@ -167,7 +181,7 @@ fn an_item_that_leaves_out_a_defaulted_key_is_matched_with_the_default() {
 fn items_of_a_set_are_matched_by_value() {
     let desired = json!({ "metadata": { "finalizers": ["a/b", "c/d"] } });
     let managed = entries(json!([entry(
-        "reeve",
+        OURS,
         "Apply",
         1,
         &json!({
@@ -175,7 +189,7 @@ fn items_of_a_set_are_matched_by_value() {
         })
     )]));
 
-    assert_eq!(told(&drifted(&desired, &managed)), ["metadata.finalizers[=\"c/d\"] removed by nobody"]);
+    assert_eq!(told(&drifted(&desired, &managed, &manager())), ["metadata.finalizers[=\"c/d\"] removed by nobody"]);
 }
 
 #[test]
@@ -186,29 +200,29 @@ fn without_an_entry_of_ours_each_owner_is_named() {
         entry("b", "Apply", 2, &json!({ "f:data": { "f:two": {} } })),
     ]));
 
-    assert_eq!(told(&drifted(&desired, &managed)), ["data.one taken by a", "data.two taken by b"]);
+    assert_eq!(told(&drifted(&desired, &managed, &manager())), ["data.one taken by a", "data.two taken by b"]);
 }
 
 #[test]
 fn the_hash_is_of_our_own_applied_fields_alone() {
-    let ours = entry("reeve", "Apply", 1, &our_fields());
-    let plain = owned_hash(&entries(json!([ours])), MANAGER).unwrap();
+    let ours = entry(OURS, "Apply", 1, &our_fields());
+    let plain = owned(&entries(json!([ours]))).unwrap();
     let status = json!({
-        "manager": "reeve", "operation": "Apply", "subresource": "status", "fieldsV1": { "f:status": { "f:x": {} } },
+        "manager": OURS, "operation": "Apply", "subresource": "status", "fieldsV1": { "f:status": { "f:x": {} } },
     });
     let crowd = json!([
         status,
-        entry("reeve", "Update", 7, &json!({ "f:data": {} })),
+        entry(OURS, "Update", 7, &json!({ "f:data": {} })),
         entry("other", "Apply", 8, &json!({ "f:data": {} })),
-        entry("reeve", "Apply", 9, &our_fields()),
+        entry(OURS, "Apply", 9, &our_fields()),
     ]);
 
-    assert_eq!(owned_hash(&entries(crowd), MANAGER), Some(plain.clone()));
-    let less = entry("reeve", "Apply", 1, &lost(our_fields(), "/f:spec", "f:replicas"));
-    assert_ne!(owned_hash(&entries(json!([less])), MANAGER), Some(plain));
-    assert_eq!(owned_hash(&entries(json!([status])), MANAGER), None);
-    assert_eq!(owned_hash(&entries(json!([entry("reeve", "Apply", 1, &json!({}))])), MANAGER), None);
-    assert_eq!(owned_hash(&[], MANAGER), None);
+    assert_eq!(owned(&entries(crowd)), Some(plain.clone()));
+    let less = entry(OURS, "Apply", 1, &lost(our_fields(), "/f:spec", "f:replicas"));
+    assert_ne!(owned(&entries(json!([less]))), Some(plain));
+    assert_eq!(owned(&entries(json!([status]))), None);
+    assert_eq!(owned(&entries(json!([entry(OURS, "Apply", 1, &json!({}))]))), None);
+    assert_eq!(owned(&[]), None);
 }
 
 #[test]
@@ -259,27 +273,27 @@ fn the_fields_of_kubectl_apply_become_ours() {
         entry("kubectl-client-side-apply", "Update", 1, &json!({ "f:data": { ".": {}, "f:one": {} } })),
         entry("kubectl-last-applied", "Apply", 2, &last_applied),
         entry("kubectl-edit", "Update", 3, &json!({ "f:data": { "f:two": {} } })),
-        entry("reeve", "Apply", 4, &json!({ "f:data": { "f:three": {} } })),
+        entry(OURS, "Apply", 4, &json!({ "f:data": { "f:three": {} } })),
     ]));
 
-    let taken = takeover(&managed).unwrap();
+    let taken = takeover(&managed, &manager(), |_| false).unwrap();
 
     assert!(taken.remove_last_applied);
     let managers: Vec<&str> = taken.managed.iter().filter_map(|entry| entry.manager.as_deref()).collect();
-    assert_eq!(managers, ["reeve", "kubectl-edit"]);
+    assert_eq!(managers, [OURS, "kubectl-edit"]);
     let ours = Paths::of(taken.managed[0].fields_v1.as_ref().unwrap()).to_string();
     assert_eq!(ours, format!("data, data.one, data.three, metadata.annotations, metadata.annotations.{LAST_APPLIED}"));
-    assert_eq!(takeover(&taken.managed), None, "the second time there is nothing to do");
+    assert_eq!(takeover(&taken.managed, &manager(), |_| false), None, "the second time there is nothing to do");
 }
 
 #[test]
 fn a_takeover_of_an_object_that_we_never_applied_makes_our_entry() {
     let theirs = entry("before-first-apply", "Update", 1, &json!({ "f:data": { "f:one": {} } }));
 
-    let taken = takeover(&entries(json!([theirs]))).unwrap();
+    let taken = takeover(&entries(json!([theirs])), &manager(), |_| false).unwrap();
 
     assert!(!taken.remove_last_applied);
-    assert_eq!(taken.managed, entries(json!([entry("reeve", "Apply", 1, &json!({ "f:data": { "f:one": {} } }))])));
+    assert_eq!(taken.managed, entries(json!([entry(OURS, "Apply", 1, &json!({ "f:data": { "f:one": {} } }))])));
 }
 
 #[test]
@@ -289,7 +303,7 @@ fn scaling_with_kubectl_is_not_kubectl_apply() {
     });
     let edited = entry("kubectl", "Update", 2, &json!({ "f:data": { "f:two": {} } }));
 
-    assert_eq!(takeover(&entries(json!([scaled, edited]))), None);
+    assert_eq!(takeover(&entries(json!([scaled, edited])), &manager(), |_| false), None);
 }
 
 fn refused(messages: &[(&str, &str)]) -> Status {
@@ -334,4 +348,48 @@ fn a_conflict_tells_an_applier_from_one_who_wrote_once() {
     assert!(Conflicts::of(&refused(&[(".a", "conflict with \"x\" using v1")])).unwrap().all_updates());
     assert_eq!(Conflicts::of(&Status::failure("changed", "Conflict")), None);
     assert_eq!(conflicts.iter().next().unwrap().to_string(), "spec.replicas is written by kubectl");
+}
+
+#[test]
+fn what_an_earlier_version_applied_becomes_ours_and_what_another_runtime_has_only_if_it_yields() {
+    let fields = |name: &str| json!({ "f:data": { name: {} } });
+    let managed = entries(json!([
+        entry("reeve", "Apply", 1, &fields("f:one")),
+        entry("reeve:fleet/us", "Apply", 2, &fields("f:two")),
+    ]));
+    let managers =
+        |taken: &Takeover| -> Vec<String> { taken.managed.iter().filter_map(|entry| entry.manager.clone()).collect() };
+    let kept = takeover(&managed, &manager(), |_| false).unwrap();
+    assert_eq!(managers(&kept), [OURS, "reeve:fleet/us"]);
+    let yielded = takeover(&managed, &manager(), |name| name == "reeve:fleet/us").unwrap();
+    assert_eq!(managers(&yielded), [OURS]);
+    assert_eq!(yielded.managed[0].fields_v1.as_ref().unwrap().0, json!({ "f:data": { "f:one": {}, "f:two": {} } }));
+}
+
+/// What is done about a conflict with this manager over an object that this manager applied.
+fn settled(by: &str, operation: &str, holder: &str, freed: Option<&str>, adoption: Adoption) -> Settlement {
+    let using = if operation == "Update" { " using v1" } else { "" };
+    let conflicts = Conflicts::of(&refused(&[(".data.a", &format!("conflict with \"{by}\"{using}"))])).unwrap();
+    let content = json!({ "f:metadata": { "f:annotations": { "f:reeve.dev/content": {} } } });
+    let there = ObjectMeta {
+        managed_fields: Some(entries(json!([entry(holder, "Apply", 1, &content)]))),
+        ..ObjectMeta::default()
+    };
+    let freed = freed.map(|runtime| Owner::new("fleet", runtime));
+    settle(&conflicts, &there, &Owner::new("fleet", "eu"), freed.as_ref(), adoption)
+}
+
+#[test]
+fn what_another_runtime_has_is_never_forced_and_what_it_let_go_of_is_taken_over() {
+    use Adoption::{Always, Unowned};
+    let claimed = Settlement::Claimed(Owner::new("fleet", "us"));
+    for adoption in [Unowned, Always] {
+        assert_eq!(settled("reeve:fleet/us", "Apply", "reeve:fleet/us", None, adoption), claimed);
+        assert_eq!(settled("kubectl-edit", "Update", "reeve:fleet/us", None, adoption), claimed);
+        assert_eq!(settled("reeve:fleet/us", "Apply", "reeve:fleet/us", Some("us"), adoption), Settlement::TakeOver);
+        assert_eq!(settled("reeve:fleet/us", "Apply", OURS, None, adoption), Settlement::TakeOver, "a leftover");
+        assert_eq!(settled("kubectl-edit", "Update", OURS, None, adoption), Settlement::Force);
+    }
+    assert_eq!(settled("flux", "Apply", "flux", None, Unowned), Settlement::Refuse);
+    assert_eq!(settled("flux", "Apply", "flux", None, Always), Settlement::Force);
 }

@@ -8,17 +8,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use reeve_renderer::bundle::COMPONENT_LABEL;
 use reeve_renderer::object::ObjectKey;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::index::{Dirty, Index};
+use super::index::{Dirty, Index, Interest};
 use super::{Live, WatchState};
 use crate::clock::{Clock, since};
 use crate::cluster::{Account, Cluster, Kind};
 use crate::health::{self, Expressions, Health};
-use crate::owner::Owner;
+use crate::owner::{self, Owner};
 use crate::refusal::Refusal;
 
 mod following;
@@ -84,9 +85,9 @@ impl Hub {
         self.index.get(key)
     }
 
-    /// What changes of a runtime's objects.
-    pub fn subscribe(&self, owner: Owner) -> Dirty {
-        self.index.subscribe(owner)
+    /// What changes of a runtime's objects, and of those that it is interested in.
+    pub fn subscribe(&self, owner: Owner, interest: Option<Interest>) -> Dirty {
+        self.index.subscribe(owner, interest)
     }
 
     /// How the health of a component's own kinds is told. Objects of it that were judged by other rules are read again,
@@ -126,12 +127,12 @@ impl Hub {
         self.index.gone(key, uid);
     }
 
-    /// How an object is doing, by the rules of its component.
-    pub fn assess(&self, object: &serde_json::Value) -> Health {
-        let label = |name: &str| object.pointer("/metadata/labels").and_then(|labels| labels.get(name)?.as_str());
-        let rules = Owner::of(label).zip(label(COMPONENT_LABEL)).and_then(|(owner, component)| {
+    /// How an object is doing, by the rules of its component. `metadata` is its own, with its managers.
+    pub fn assess(&self, object: &serde_json::Value, metadata: &ObjectMeta) -> Health {
+        let component = metadata.labels.as_ref().and_then(|labels| labels.get(COMPONENT_LABEL));
+        let rules = owner::hold(metadata).owner.zip(component).and_then(|(owner, component)| {
             let all = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
-            all.get(&(owner, component.into())).cloned()
+            all.get(&(owner, component.as_str().into())).cloned()
         });
         health::assess(object, rules.as_deref().unwrap_or_default(), self.clock.now())
     }

@@ -21,14 +21,26 @@ struct Seen {
     readers: HashMap<Owner, Vec<Dirty>>,
 }
 
+/// Says of which objects a runtime wants to know whatever they say of themselves.
+pub type Interest = Arc<dyn Fn(&ObjectKey) -> bool + Send + Sync>;
+
 /// The objects of one runtime that changed since somebody looked. Bounded by the number of its objects.
-#[derive(Clone, Debug, Default)]
-pub struct Dirty(Arc<(Mutex<BTreeSet<ObjectKey>>, Notify)>);
+#[derive(Clone, Default)]
+pub struct Dirty {
+    marked: Arc<(Mutex<BTreeSet<ObjectKey>>, Notify)>,
+    interest: Option<Interest>,
+}
+
+impl std::fmt::Debug for Dirty {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Dirty").field(&self.marked.0).finish()
+    }
+}
 
 impl Dirty {
     /// Resolves when something changed.
     pub async fn changed(&self) {
-        self.0.1.notified().await;
+        self.marked.1.notified().await;
     }
 
     /// What changed since the last time.
@@ -38,11 +50,15 @@ impl Dirty {
 
     fn mark(&self, key: &ObjectKey) {
         self.lock().insert(key.clone());
-        self.0.1.notify_one();
+        self.marked.1.notify_one();
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeSet<ObjectKey>> {
-        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.marked.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wants(&self, key: &ObjectKey) -> bool {
+        self.interest.as_ref().is_some_and(|interest| interest(key))
     }
 }
 
@@ -68,11 +84,11 @@ impl Index {
             .any(|live| live.owner.as_ref() == Some(owner) && live.component.as_deref() == Some(component))
     }
 
-    pub(super) fn subscribe(&self, owner: Owner) -> Dirty {
-        let dirty = Dirty::default();
+    pub(super) fn subscribe(&self, owner: Owner, interest: Option<Interest>) -> Dirty {
+        let dirty = Dirty { interest, ..Dirty::default() };
         let mut seen = self.lock();
         let readers = seen.readers.entry(owner).or_default();
-        readers.retain(|reader| Arc::strong_count(&reader.0) > 1);
+        readers.retain(|reader| Arc::strong_count(&reader.marked) > 1);
         readers.push(dirty.clone());
         dirty
     }
@@ -97,7 +113,7 @@ impl Index {
         let mut seen = self.lock();
         let is_it = seen.objects.get(key).is_some_and(|(live, _)| uid.is_none_or(|uid| *live.uid == *uid));
         if is_it && let Some((live, _)) = seen.objects.remove(key) {
-            seen.tell(key, &[live.owner.as_ref()]);
+            seen.tell(key, &[&live]);
         }
     }
 
@@ -115,7 +131,7 @@ impl Index {
         let gone: Vec<ObjectKey> = gone.map(|(key, _)| key.clone()).collect();
         for key in gone {
             if let Some((live, _)) = seen.objects.remove(&key) {
-                seen.tell(&key, &[live.owner.as_ref()]);
+                seen.tell(&key, &[&live]);
             }
         }
     }
@@ -141,17 +157,26 @@ impl Seen {
             Live { resource_version: 0, ..before.clone() } == Live { resource_version: 0, ..live.clone() }
         });
         if !same {
-            let owners = [before.as_ref().and_then(|before| before.owner.as_ref()), live.owner.as_ref()];
-            self.tell(&key, &owners);
+            let versions: Vec<&Live> = before.iter().chain([&live]).collect();
+            self.tell(&key, &versions);
         }
         self.objects.insert(key, (live, writes));
     }
 
-    fn tell(&self, key: &ObjectKey, owners: &[Option<&Owner>]) {
-        for owner in owners.iter().flatten() {
-            for reader in self.readers.get(*owner).into_iter().flatten() {
+    /// Marks an object for whoever has it, before or after a change. Labels alone may be wrong: where nothing else says
+    /// whose it is, and none of those whom they name wants it, everybody who does is told.
+    fn tell(&self, key: &ObjectKey, versions: &[&Live]) {
+        let mut is_wanted = false;
+        for owner in versions.iter().filter_map(|live| live.owner.as_ref()) {
+            for reader in self.readers.get(owner).into_iter().flatten() {
                 reader.mark(key);
+                is_wanted |= reader.wants(key);
             }
+        }
+        let is_certain = versions.iter().all(|live| live.owned.is_some() && !live.legacy);
+        if !is_wanted && !is_certain {
+            let all = self.readers.values().flatten();
+            all.filter(|reader| reader.wants(key)).for_each(|reader| reader.mark(key));
         }
     }
 }
@@ -174,8 +199,9 @@ mod tests {
             uid: "1".into(),
             resource_version: version,
             content: Some(content.into()),
-            owned: None,
             owner: Some(owner("eu")),
+            owned: None,
+            legacy: false,
             component: None,
             deleting: None,
             prune: Prune::Default,
@@ -220,7 +246,7 @@ mod tests {
     #[test]
     fn a_runtime_is_told_of_its_own_objects_and_only_when_they_matter() {
         let index = Index::default();
-        let (ours, theirs) = (index.subscribe(owner("eu")), index.subscribe(owner("us")));
+        let (ours, theirs) = (index.subscribe(owner("eu"), None), index.subscribe(owner("us"), None));
         index.seen(key("a"), live(1, "x"));
         assert_eq!(ours.take().len(), 1);
         index.seen(key("a"), live(2, "x"));
@@ -229,6 +255,21 @@ mod tests {
         assert!(ours.take().is_empty(), "another object went");
         index.gone(&key("a"), Some("1"));
         assert_eq!(ours.take().len(), 1);
+        assert!(theirs.take().is_empty());
+    }
+
+    #[test]
+    fn whoever_wants_an_object_is_told_of_it_although_its_labels_name_another() {
+        let index = Index::default();
+        let wants = |wanted: &'static str| Some(Arc::new(move |key: &ObjectKey| *key.name == *wanted) as Interest);
+        let (ours, theirs) = (index.subscribe(owner("eu"), wants("a")), index.subscribe(owner("us"), wants("b")));
+        index.seen(key("a"), Live { owner: Some(owner("ghost")), ..live(1, "x") });
+        assert_eq!(ours.take().len(), 1);
+        index.gone(&key("a"), None);
+        assert_eq!(ours.take().len(), 1);
+        let applied = Live { owner: Some(owner("ghost")), owned: Some("1".into()), ..live(2, "x") };
+        index.seen(key("a"), applied);
+        assert!(ours.take().is_empty(), "who applied it is known, and it is not us");
         assert!(theirs.take().is_empty());
     }
 }

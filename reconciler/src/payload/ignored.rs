@@ -1,7 +1,7 @@
 //! Leaves out of what is sent the fields that others may decide.
 //!
 //! A field that we stop sending is deleted if nobody else owns it, so it is left out only where somebody does. Where only
-//! we own it the live value is sent again: it stays, and it stays as it is.
+//! we own it nobody else ever decided it, so what Git says counts: a change in Git is a change.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use reeve_crds::ObjectRef;
@@ -10,7 +10,7 @@ use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::{Pointer, PointerError};
-use crate::fields::{Owners, Paths, Sets, Step, fit};
+use crate::fields::{Manager, Owners, Paths, Sets, Step, fit};
 
 /// The fields of an object that its runtime's policy ignores.
 pub fn ignored_by(policy: &[IgnoredFields], object: &ObjectRef) -> Result<Vec<Pointer>, PointerError> {
@@ -26,7 +26,7 @@ pub fn ignored_by(policy: &[IgnoredFields], object: &ObjectRef) -> Result<Vec<Po
 
 /// What is sent instead of `desired`, given what lives, with its `managedFields`. An object that is not there yet gets
 /// the fields as its first values.
-pub fn without(desired: &Value, live: Option<&Value>, paths: &[Pointer]) -> Value {
+pub fn without(desired: &Value, live: Option<&Value>, paths: &[Pointer], manager: &Manager) -> Value {
     let mut payload = desired.clone();
     let Some(live) = live.filter(|_| !paths.is_empty()) else { return payload };
     let managed = live.pointer("/metadata/managedFields").map(Vec::<ManagedFieldsEntry>::deserialize);
@@ -35,7 +35,7 @@ pub fn without(desired: &Value, live: Option<&Value>, paths: &[Pointer]) -> Valu
         set_live(&mut payload, live, paths);
         return payload;
     };
-    let sets = Sets::of(&managed);
+    let sets = Sets::of(&managed, manager);
     let mut edits = Edits::default();
     for path in paths {
         edits.find(desired, Some(live), sets.owners(), path.tokens());
@@ -72,7 +72,7 @@ impl Edits {
                     return self.remove.push(tokens[..depth].to_vec());
                 }
                 if owners.ours.is_some_and(Paths::is_whole) {
-                    return self.keep(live.and_then(|live| at(live, &tokens[depth..])), tokens);
+                    return;
                 }
             }
             if matches!(&last_step, Some(Step::Key(keys)) if keys.contains_key(token)) {
@@ -100,6 +100,7 @@ impl Edits {
     ) {
         let is_ours = owners.ours.is_some_and(|paths| !paths.is_empty());
         match desired {
+            _ if is_ours && owners.others.is_empty() => {}
             // The items of such a list have owners of their own; ours stay only if we go on sending them.
             _ if keyed && is_ours => self.keep(live, way),
             _ if owners.is_whole_by_others() => self.remove.push(way.clone()),

@@ -2,6 +2,11 @@ use reeve_crds::runtime::policy::{DriftMode, IgnoredFields};
 use serde_json::json;
 
 use super::*;
+use crate::fields::Manager;
+
+fn manager() -> Manager {
+    Manager::of_runtime("fleet/eu")
+}
 
 fn pointers(all: &[&str]) -> Vec<Pointer> {
     all.iter().map(|text| text.parse().unwrap()).collect()
@@ -55,32 +60,32 @@ fn live(spec: &Value, managers: &[(&str, &str, Value)]) -> Value {
 }
 
 fn sent(desired: &Value, live: &Value, path: &str) -> Value {
-    without(&json!({ "spec": desired }), Some(live), &pointers(&[path]))
+    without(&json!({ "spec": desired }), Some(live), &pointers(&[path]), &manager())
 }
 
 #[test]
 fn an_object_that_is_not_there_gets_ignored_fields_as_first_values() {
     let desired = json!({ "spec": { "replicas": 2 } });
 
-    assert_eq!(without(&desired, None, &pointers(&["/spec/replicas"])), desired);
+    assert_eq!(without(&desired, None, &pointers(&["/spec/replicas"]), &manager()), desired);
 }
 
 #[test]
-fn an_ignored_field_is_left_out_where_another_owns_it_and_kept_where_only_we_do() {
+fn an_ignored_field_is_left_out_where_another_owns_it_and_is_gits_where_only_we_do() {
     let desired = json!({ "replicas": 2, "paused": false });
     let replicas = || json!({ "f:replicas": {} });
-    let ours = ("reeve", "Apply", json!({ "f:replicas": {}, "f:paused": {} }));
+    let ours = ("reeve:fleet/eu", "Apply", json!({ "f:replicas": {}, "f:paused": {} }));
 
     let scaled = live(
         &json!({ "replicas": 5 }),
-        &[("reeve", "Apply", json!({ "f:paused": {} })), ("keda", "Update", replicas())],
+        &[("reeve:fleet/eu", "Apply", json!({ "f:paused": {} })), ("keda", "Update", replicas())],
     );
     assert_eq!(sent(&desired, &scaled, "/spec/replicas"), json!({ "spec": { "paused": false } }));
     let shared = live(&json!({ "replicas": 5 }), &[ours.clone(), ("keda", "Apply", replicas())]);
     assert_eq!(sent(&desired, &shared, "/spec/replicas"), json!({ "spec": { "paused": false } }));
     let only_ours = live(&json!({ "replicas": 5 }), &[ours]);
-    assert_eq!(sent(&desired, &only_ours, "/spec/replicas"), json!({ "spec": { "replicas": 5, "paused": false } }));
-    let nobodys = live(&json!({}), &[("reeve", "Apply", json!({ "f:paused": {} }))]);
+    assert_eq!(sent(&desired, &only_ours, "/spec/replicas"), json!({ "spec": desired }), "Git said 5 before");
+    let nobodys = live(&json!({}), &[("reeve:fleet/eu", "Apply", json!({ "f:paused": {} }))]);
     assert_eq!(sent(&desired, &nobodys, "/spec/replicas"), json!({ "spec": { "paused": false } }));
     assert_eq!(sent(&json!({ "paused": true }), &nobodys, "/spec/replicas"), json!({ "spec": { "paused": true } }));
 }
@@ -91,12 +96,12 @@ fn below_an_ignored_map_each_field_has_its_own_owner() {
     let live = live(
         &json!({ "labels": { "ours": "2", "theirs": "2", "more": "2" } }),
         &[
-            ("reeve", "Apply", json!({ "f:labels": { "f:ours": {} } })),
+            ("reeve:fleet/eu", "Apply", json!({ "f:labels": { "f:ours": {} } })),
             ("other", "Update", json!({ "f:labels": { ".": {}, "f:theirs": {}, "f:more": {} } })),
         ],
     );
 
-    assert_eq!(sent(&desired, &live, "/spec/labels"), json!({ "spec": { "labels": { "ours": "2" }, "x": 1 } }));
+    assert_eq!(sent(&desired, &live, "/spec/labels"), json!({ "spec": { "labels": { "ours": "1" }, "x": 1 } }));
 }
 
 #[test]
@@ -114,8 +119,8 @@ fn an_atomic_whole_is_left_out_whole() {
     assert_eq!(sent(&desired, &captured, "/spec/selector"), json!({ "spec": { "type": "ClusterIP" } }));
     assert_eq!(sent(&desired, &captured, "/spec/selector/app"), json!({ "spec": { "type": "ClusterIP" } }));
 
-    let ours = live(&json!({ "args": ["a", "z"] }), &[("reeve", "Apply", json!({ "f:args": {} }))]);
-    assert_eq!(sent(&json!({ "args": ["a", "b"] }), &ours, "/spec/args/1"), json!({ "spec": { "args": ["a", "z"] } }));
+    let ours = live(&json!({ "args": ["a", "z"] }), &[("reeve:fleet/eu", "Apply", json!({ "f:args": {} }))]);
+    assert_eq!(sent(&json!({ "args": ["a", "b"] }), &ours, "/spec/args/1"), json!({ "spec": { "args": ["a", "b"] } }));
 }
 
 #[test]
@@ -128,21 +133,15 @@ fn an_item_of_a_list_is_found_in_the_live_one_by_its_keys() {
     let ours = |web: bool| json!({ "f:containers": { "k:{\"name\":\"web\"}": container(web), "k:{\"name\":\"log\"}": container(true) } });
     let theirs = json!({ "f:containers": { "k:{\"name\":\"web\"}": { "f:image": {} } } });
 
-    let taken = live(&spec, &[("reeve", "Apply", ours(false)), ("other", "Update", theirs)]);
+    let taken = live(&spec, &[("reeve:fleet/eu", "Apply", ours(false)), ("other", "Update", theirs)]);
     assert_eq!(
         sent(&desired, &taken, "/spec/containers/0/image"),
         json!({ "spec": { "containers": [{ "name": "web" }, { "name": "log", "image": "log:1" }] } })
     );
-    let kept = live(&spec, &[("reeve", "Apply", ours(true))]);
-    assert_eq!(
-        sent(&desired, &kept, "/spec/containers/0/image"),
-        json!({ "spec": { "containers": [{ "name": "web", "image": "web:9" }, { "name": "log", "image": "log:1" }] } })
-    );
+    let kept = live(&spec, &[("reeve:fleet/eu", "Apply", ours(true))]);
+    assert_eq!(sent(&desired, &kept, "/spec/containers/0/image"), json!({ "spec": desired }));
     assert_eq!(sent(&desired, &kept, "/spec/containers/0/name"), json!({ "spec": desired }), "the key stays");
-    assert_eq!(
-        sent(&desired, &kept, "/spec/containers/0"),
-        json!({ "spec": { "containers": [{ "name": "web", "image": "web:9" }, { "name": "log", "image": "log:1" }] } })
-    );
+    assert_eq!(sent(&desired, &kept, "/spec/containers/0"), json!({ "spec": desired }));
 }
 
 #[test]
@@ -158,12 +157,16 @@ fn several_items_of_a_list_are_left_out_by_the_places_that_git_has() {
                     "f:finalizers": { "v:\"a\"": {}, "v:\"c\"": {} }
                 }),
             ),
-            ("reeve", "Apply", json!({ "f:finalizers": { "v:\"b\"": {}, "v:\"d\"": {} } })),
+            ("reeve:fleet/eu", "Apply", json!({ "f:finalizers": { "v:\"b\"": {}, "v:\"d\"": {} } })),
         ],
     );
 
-    let payload =
-        without(&json!({ "spec": desired }), Some(&live), &pointers(&["/spec/finalizers/0", "/spec/finalizers/2"]));
+    let payload = without(
+        &json!({ "spec": desired }),
+        Some(&live),
+        &pointers(&["/spec/finalizers/0", "/spec/finalizers/2"]),
+        &manager(),
+    );
 
     assert_eq!(payload, json!({ "spec": { "finalizers": ["b", "d"] } }));
 }

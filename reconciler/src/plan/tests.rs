@@ -95,8 +95,9 @@ fn live(content: &str, owned: Option<&str>) -> Live {
         uid: "1".into(),
         resource_version: 1,
         content: Some(content.into()),
-        owned: owned.map(Into::into),
         owner: Some(owner(RUNTIME)),
+        owned: owned.map(Into::into),
+        legacy: false,
         component: Some("web".into()),
         deleting: None,
         prune: Prune::Default,
@@ -162,6 +163,7 @@ fn what_is_done_to_an_object_that_git_no_longer_wants() {
         ("ConfigMap", applied(), None, true, Removal::Forget),
         ("ConfigMap", applied(), Some(Live { owner: Some(owner("us")), ..ours() }), true, Removal::Forget),
         ("ConfigMap", applied(), Some(Live { owner: None, ..ours() }), true, Removal::Forget),
+        ("ConfigMap", applied(), Some(Live { owner: Some(owner("ghost")), ..live("c", None) }), true, Removal::Delete),
         ("ConfigMap", applied(), Some(Live { uid: "2".into(), ..ours() }), true, Removal::Delete),
         ("ConfigMap", applied(), Some(Live { uid: "2".into(), owned: None, ..ours() }), true, Removal::Forget),
         ("ConfigMap", applied(), Some(with(Prune::Never)), true, Removal::Release),
@@ -294,6 +296,12 @@ fn a_world() -> impl Strategy<Value = (Vec<(ObjectKey, Wish)>, Model)> {
     })
 }
 
+/// Whether an object is not ours by who applied it, nor, where nobody knows, by being the one that the inventory has.
+fn is_foreign(live: &Live, entry: Option<&Entry>) -> bool {
+    let is_same = entry.is_some_and(|entry| entry.uid.as_ref() == Some(&live.uid));
+    live.owner != Some(owner(RUNTIME)) && (live.owned.is_some() || !is_same)
+}
+
 proptest! {
     #[test]
     fn a_plan_takes_away_nothing_that_is_wanted_foreign_or_precious_and_leaves_nothing_to_do(
@@ -309,14 +317,16 @@ proptest! {
             prop_assert!(desired.object(key).is_none(), "{key} is wanted");
             if let Removal::Delete = removal {
                 let live = &model.objects[key];
-                prop_assert_eq!(live.owner.clone(), Some(owner(RUNTIME)), "the label claims it");
-                prop_assert!(model.entries.contains_key(key), "the inventory claims it");
+                let entry = model.entries.get(key);
+                prop_assert!(entry.is_some(), "the inventory claims it");
+                prop_assert!(!is_foreign(live, entry), "the object claims it");
                 prop_assert!(!is_precious(&key.group, &key.kind) || live.prune == Prune::Always, "{} is precious", key);
                 prop_assert!(live.prune != Prune::Never);
             }
         }
         for step in &plan.steps {
-            let foreign = model.objects.get(&step.key).is_some_and(|live| live.owner == Some(owner("us")));
+            let entry = model.entries.get(&step.key);
+            let foreign = model.objects.get(&step.key).is_some_and(|live| live.owner.is_some() && is_foreign(live, entry));
             prop_assert!(!foreign, "{} is another runtime's", step.key);
         }
         model.carry_out(&plan, &desired);

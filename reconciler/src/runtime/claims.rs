@@ -1,21 +1,21 @@
-//! Whether another runtime really has what bears its labels. One that is gone, or that let go of an object, left them on it:
-//! what belongs to nobody may be had by whoever wants it.
+//! Whether another runtime really has what bears its marks. One that is gone, or that let go of an object, left them on
+//! it: what is in nobody's inventory may be had by whoever wants it. Only the cluster that the object is in is asked.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use kube::Api;
-use reeve_crds::Runtime;
+use kube::api::ListParams;
+use reeve_crds::{Inventory, Runtime};
 use reeve_renderer::object::ObjectKey;
 
 use super::Context;
 use crate::desired::DesiredComponent;
-use crate::ledger::{Entry, Keeper};
+use crate::ledger::{Entry, Ledger};
 use crate::live::Live;
 use crate::owner::Owner;
 use crate::plan::{self, ComponentPlan, View};
 
-/// The cluster as it would be if these objects bore nobody's labels.
+/// The cluster as it would be if these objects bore nobody's marks.
 struct Freed<'a> {
     ctx: &'a Context,
     keys: BTreeSet<ObjectKey>,
@@ -53,21 +53,37 @@ impl Context {
         self.plan_as(desired, &Freed { ctx: self, keys })
     }
 
-    /// Which of these objects a runtime has in its books; all, if these cannot be read.
+    /// Whether a runtime has an object in its inventory; yes, if that cannot be read.
+    pub(super) async fn is_kept_by(&self, owner: &Owner, key: &ObjectKey) -> bool {
+        !self.kept_by(owner, &[key]).await.is_empty()
+    }
+
+    /// Which of these objects a runtime has in its inventory; all, if that cannot be read.
     async fn kept_by(&self, owner: &Owner, keys: &[&ObjectKey]) -> BTreeSet<ObjectKey> {
         let all = || keys.iter().map(|key| (*key).clone()).collect();
-        let Ok(own) = self.cluster.own() else { return all() };
-        let runtimes: Api<Runtime> = Api::namespaced(own.clone(), owner.namespace());
-        match runtimes.get_metadata_opt(owner.runtime()).await {
-            Ok(None) => return BTreeSet::new(),
-            Ok(Some(_)) => {}
-            Err(_) => return all(),
+        // Of one whose name is hashed nobody else can tell where its inventory is.
+        if owner.namespace().is_empty() {
+            return all();
         }
-        match Keeper::load(&own, owner.namespace(), Arc::from(owner.runtime())).await {
-            Ok(books) => books
-                .read(|ledger| keys.iter().filter(|key| ledger.get(key).is_some()).map(|key| (*key).clone()).collect()),
+        match self.inventory_of(owner).await {
+            Ok(ledger) => keys.iter().filter(|key| ledger.get(key).is_some()).map(|key| (*key).clone()).collect(),
             Err(_) => all(),
         }
+    }
+
+    /// The inventory of another runtime. Pages that go with a Runtime that is gone say nothing any more.
+    async fn inventory_of(&self, owner: &Owner) -> Result<Ledger, kube::Error> {
+        let own = self.cluster.own().map_err(|error| kube::Error::Service(error.into()))?;
+        let pages: Api<Inventory> = Api::namespaced(own.clone(), owner.namespace());
+        let pages = pages.list(&ListParams::default().fields(&format!("spec.runtime={}", owner.runtime()))).await?;
+        let runtimes: Api<Runtime> = Api::namespaced(own, owner.namespace());
+        let uid = runtimes.get_metadata_opt(owner.runtime()).await?.and_then(|runtime| runtime.metadata.uid);
+        let counts = |page: &Inventory| {
+            let owners = page.metadata.owner_references.as_deref().unwrap_or_default();
+            owners.is_empty() || owners.iter().any(|owner| Some(&owner.uid) == uid.as_ref())
+        };
+        let pages = pages.items.into_iter().filter(counts).map(|page| (page.spec, page.metadata.into()));
+        Ok(Ledger::load(owner.runtime().into(), pages))
     }
 
     pub(super) fn plan_as(&self, desired: &DesiredComponent, view: &dyn View) -> ComponentPlan {

@@ -8,9 +8,10 @@ use reeve_renderer::object::ObjectKey;
 use super::Trouble;
 use super::contest::Turn;
 use super::work::{Done, Work};
+use crate::FIELD_MANAGER;
 use crate::cluster::Applier;
 use crate::desired::DesiredObject;
-use crate::fields::{self, DriftedField, MANAGER};
+use crate::fields::{self, DriftedField};
 use crate::ledger::object_ref;
 use crate::payload;
 
@@ -77,10 +78,12 @@ impl Drifted {
         let when = self.shown.changed_at.as_ref().map(|time| format!("{verb} {}", time.0)).unwrap_or_default();
         let outcome = match (self.repaired, self.shown.contested) {
             (true, Some(true)) => {
-                format!("; put right again, and from now on less often, since {who} and {MANAGER} change it in turns")
+                format!(
+                    "; put right again, and from now on less often, since {who} and {FIELD_MANAGER} change it in turns"
+                )
             }
             (true, _) => "; put right".to_owned(),
-            (false, Some(true)) => format!("; left for now, since {who} and {MANAGER} change it in turns"),
+            (false, Some(true)) => format!("; left for now, since {who} and {FIELD_MANAGER} change it in turns"),
             (false, _) => "; left as it is, as the policy says".to_owned(),
         };
         format!("{}: {fields} changed by {who}{when}{outcome}", self.key)
@@ -92,9 +95,10 @@ impl Work {
     pub(super) async fn repair(&self, applier: &Applier, object: &DesiredObject) -> Result<Done, Trouble> {
         let kind = applier.kind(object).await?;
         let Some(live) = applier.get(&object.key, &kind).await? else { return self.write(applier, object).await };
-        let wanted = payload::without(&object.value(), Some(&live), &object.ignored);
+        let manager = self.ctx.owner.manager();
+        let wanted = payload::without(&object.value(), Some(&live), &object.ignored, &manager);
         let managed = crate::cluster::managed_fields(&live);
-        let fields = fields::drifted(&wanted, &managed);
+        let fields = fields::drifted(&wanted, &managed, &manager);
         let Some(seen) = self.ctx.hub.get(&object.key) else { return self.write(applier, object).await };
         if fields.is_empty() {
             // Ours as it was: the books were behind, or a field that others may change changed hands.

@@ -19,7 +19,7 @@ impl Work {
     pub(super) async fn established(&self) -> Result<(), Trouble> {
         let keys = self.desired.objects.iter().filter(|object| object.stage == Stage::Foundations);
         let keys: Vec<&ObjectKey> = keys.map(|object| &object.key).collect();
-        let dirty = self.ctx.hub.subscribe(self.ctx.owner.clone());
+        let dirty = self.ctx.hub.subscribe(self.ctx.owner.clone(), None);
         let ready = async {
             while let Some(trouble) = keys.iter().find_map(|key| self.unestablished(key)) {
                 if !trouble.transient {

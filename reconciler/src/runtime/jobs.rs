@@ -10,7 +10,7 @@ use reeve_renderer::object::{HookDeletion, ObjectKey, Phase};
 
 use super::Trouble;
 use super::work::{Occasion, Report, Work, stopped};
-use crate::cluster::{Applier, Gone};
+use crate::cluster::{Applier, ApplyError, Gone};
 use crate::desired::DesiredJob;
 use crate::health::{Health, HealthState};
 use crate::ledger::Change;
@@ -58,6 +58,7 @@ impl Work {
                 continue;
             }
             self.watch(&applier, std::iter::once(&job.object)).await?;
+            self.refuse_others(&job.object.key).await?;
             let outcome = self.run_job(&applier, job, report).await;
             if self.ctx.budget.is_closed() {
                 // A wait that was given up says nothing of the Job, which is not to be deleted for it.
@@ -78,6 +79,18 @@ impl Work {
             outcome?;
         }
         Ok(())
+    }
+
+    /// Leaves a Job of that name alone which another runtime has.
+    async fn refuse_others(&self, key: &ObjectKey) -> Result<(), Trouble> {
+        let Some(live) = self.ctx.live(key) else { return Ok(()) };
+        match live.owner.filter(|owner| *owner != self.ctx.owner) {
+            Some(owner) if self.ctx.is_kept_by(&owner, key).await => {
+                let component = live.component.map(String::from);
+                Err(ApplyError::Claimed { object: key.clone(), owner, component }.into())
+            }
+            _ => Ok(()),
+        }
     }
 
     fn ran(&self, job: &DesiredJob, phase: JobPhase) -> bool {
@@ -115,7 +128,7 @@ impl Work {
 
     async fn until_ended(&self, job: &DesiredJob) -> Result<Health, Trouble> {
         let key = &job.object.key;
-        let dirty = self.ctx.hub.subscribe(self.ctx.owner.clone());
+        let dirty = self.ctx.hub.subscribe(self.ctx.owner.clone(), None);
         let ended = async {
             loop {
                 let health = self.ctx.live(key).and_then(|live| live.health);

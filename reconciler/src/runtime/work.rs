@@ -17,9 +17,9 @@ use super::{Context, Trouble};
 use crate::admission::{self, Allowed};
 use crate::cluster::{Applier, ApplyError};
 use crate::desired::{DesiredComponent, DesiredObject, Stage};
-use crate::ledger::{Change, Entry, object_ref};
+use crate::ledger::{Change, Entry};
 use crate::live::Live;
-use crate::payload::{self, Apply, Prune};
+use crate::payload::{Apply, Prune};
 use crate::plan::{Action, Step};
 
 /// Steps of one component that may wait for a slot at once.
@@ -234,17 +234,14 @@ impl Work {
 
     async fn step(&self, applier: &Applier, step: &Step) -> Result<Done, Trouble> {
         let Some(object) = self.desired.object(&step.key) else { return Ok(Done::default()) };
-        let object = self.with_policy(object)?;
         match step.action {
             Action::Keep | Action::Leave => Ok(Done::default()),
-            Action::Create if object.options.apply == Apply::IfMissing => {
-                self.create_if_missing(applier, &object).await
-            }
+            Action::Create if object.options.apply == Apply::IfMissing => self.create_if_missing(applier, object).await,
             Action::Create | Action::Replace if self.was_there(&object.key) => {
-                Box::pin(self.make_anew(applier, &object)).await
+                Box::pin(self.make_anew(applier, object)).await
             }
-            Action::Create | Action::Update | Action::Verify | Action::Replace => self.write(applier, &object).await,
-            Action::Repair | Action::Report => Box::pin(self.repair(applier, &object)).await,
+            Action::Create | Action::Update | Action::Verify | Action::Replace => self.write(applier, object).await,
+            Action::Repair | Action::Report => Box::pin(self.repair(applier, object)).await,
         }
     }
 
@@ -263,29 +260,41 @@ impl Work {
         Ok(Done::default())
     }
 
-    /// The object with the fields that the runtime's policy leaves to others.
-    fn with_policy(&self, object: &DesiredObject) -> Result<DesiredObject, Trouble> {
-        let mut object = object.clone();
-        let ignored = payload::ignored_by(&self.ctx.spec.drift.ignore, &object_ref(&object.key));
-        let ignored = ignored.map_err(|error| Trouble::lasting("Invalid", format!("spec.drift.ignore: {error}")))?;
-        object.ignored.extend(ignored);
-        Ok(object)
-    }
-
     pub(super) async fn write(&self, applier: &Applier, object: &DesiredObject) -> Result<Done, Trouble> {
         self.ctx.cluster.breaker().pass(&self.ctx.clock).await;
         let known = self.ctx.keeper.read(|ledger| ledger.get(&object.key).is_some_and(|entry| entry.uid.is_some()));
-        let result = {
-            let _slot = self.ctx.metrics.waiting(self.ctx.budget.slot()).await.ok_or_else(stopped)?;
-            Box::pin(applier.apply(object, known)).await
+        let mut freed = None;
+        let result = loop {
+            let applied = {
+                let _slot = self.ctx.metrics.waiting(self.ctx.budget.slot()).await.ok_or_else(stopped)?;
+                Box::pin(applier.apply(object, known, freed.as_ref())).await
+            };
+            match applied {
+                Err(ApplyError::Claimed { owner, .. })
+                    if freed.as_ref() != Some(&owner) && !self.ctx.is_kept_by(&owner, &object.key).await =>
+                {
+                    freed = Some(owner);
+                }
+                other => break other,
+            }
         };
         self.ctx.metrics.written("apply", result.as_ref().map_or_else(ApplyError::reason, |_| "Succeeded"));
-        if let Err(ApplyError::Kind { .. }) = &result {
-            self.ctx.cluster.kinds().forget(&object.api_version);
+        match &result {
+            Err(ApplyError::Kind { .. }) => self.ctx.cluster.kinds().forget(&object.api_version),
+            Err(ApplyError::Claimed { .. }) => self.forget_plan(&object.key),
+            _ => {}
         }
         let done = result?;
         self.record(object, &done.live);
         Ok(Done { changes: i32::from(done.changed), ..Done::default() })
+    }
+
+    /// What was written down ahead of a write that the API server refused for good is no object of ours.
+    fn forget_plan(&self, key: &ObjectKey) {
+        let is_plan = |entry: &Entry| entry.state == EntryState::Planned && entry.uid.is_none();
+        if self.ctx.keeper.read(|ledger| ledger.get(key).is_some_and(is_plan)) {
+            self.ctx.keeper.note([Change::Drop(key.clone())]);
+        }
     }
 
     pub(super) fn record(&self, object: &DesiredObject, live: &Live) {

@@ -167,7 +167,7 @@ impl Worker {
         }
         let ctx = Arc::new(context(&setup, name, keeper, object));
         Ok(Self {
-            dirty: setup.hub.subscribe(ctx.owner.clone()),
+            dirty: ctx.subscribe(),
             next_full_check: after(now, object.spec.drift.full_check_interval.into()),
             status: object.status.clone().unwrap_or_default(),
             handled: None,

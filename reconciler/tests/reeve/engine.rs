@@ -18,6 +18,7 @@ mod metrics;
 mod monitoring;
 mod notifications;
 mod order;
+mod ownership;
 mod page;
 mod proxy;
 pub(crate) mod reeve;

@@ -5,7 +5,7 @@ use kube::api::{DynamicObject, Patch, PatchParams};
 use kube::core::GroupVersionKind;
 use kube::discovery::ApiResource;
 use kube::{Api, Client};
-use reeve_reconciler::fields::MANAGER;
+use reeve_reconciler::fields::{Manager, is_applied_by, owned_hash};
 use reeve_tests::Cluster;
 use serde_json::{Value, json};
 
@@ -16,6 +16,18 @@ mod health;
 mod payload;
 mod refusals;
 mod takeover;
+
+/// The field manager of a runtime.
+const MANAGER: &str = "reeve:fleet/eu";
+
+fn manager() -> Manager {
+    Manager::of_runtime("fleet/eu")
+}
+
+/// Hash of what the runtime applied.
+fn owned(managed: &[ManagedFieldsEntry]) -> Option<String> {
+    managed.iter().find(|entry| is_applied_by(entry, MANAGER)).and_then(owned_hash)
+}
 
 /// A namespace of the shared cluster, to write objects of any kind into.
 struct Place {

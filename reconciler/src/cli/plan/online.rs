@@ -9,6 +9,7 @@ use reeve_crds::{Runtime, RuntimeSpec};
 use reeve_reconciler::clock::Clock;
 use reeve_reconciler::cluster::{Account, Applier, ApplyError, Foreseen, KindsError};
 use reeve_reconciler::desired::DesiredObject;
+use reeve_reconciler::fields::Manager;
 use reeve_reconciler::ledger::Ledger;
 use reeve_reconciler::live::Scope;
 use reeve_reconciler::plan::{Action, Rules};
@@ -162,6 +163,7 @@ async fn look(reach: &Reach, wanted: &Wanted, plan: &Preview, seen: &mut Seen) -
         cluster: reach.cluster.clone(),
         hub: reach.hub.clone(),
         account: Account::Own,
+        owner: reach.owner(&wanted.runtime),
         adoption: spec.adoption,
         recreate: spec.recreate,
         clock: Clock::system(),
@@ -175,15 +177,14 @@ async fn look(reach: &Reach, wanted: &Wanted, plan: &Preview, seen: &mut Seen) -
             seen.strangers.insert(key.clone(), appliers(&live));
             continue;
         }
-        let sent = wanted.with_policy(object);
-        if !is_drifted(&sent, &live) {
+        if !is_drifted(object, &live, &applier.owner) {
             seen.fine.insert(key.clone());
         }
         if anew {
             let known = seen.known.contains(key);
             let doing = format!("ask about {key}");
             // Whoever may not ask is told of a change, which it is.
-            let foreseen = reach.in_time(&doing, applier.foresee(&sent, Some(&live), known)).await?;
+            let foreseen = reach.in_time(&doing, applier.foresee(object, Some(&live), known)).await?;
             if matches!(foreseen, Ok(Foreseen::Anew(_))) {
                 seen.anew.insert(key.clone());
             }
@@ -210,5 +211,5 @@ fn appliers(live: &Value) -> Vec<String> {
     let managed = live.pointer("/metadata/managedFields").and_then(Value::as_array);
     let applied = managed.into_iter().flatten().filter(|entry| entry["operation"] == "Apply");
     let names: BTreeSet<&str> = applied.filter_map(|entry| entry["manager"].as_str()).collect();
-    names.into_iter().filter(|name| *name != reeve_reconciler::fields::MANAGER).map(str::to_owned).collect()
+    names.into_iter().filter(|name| !Manager::is_reeve(name)).map(str::to_owned).collect()
 }

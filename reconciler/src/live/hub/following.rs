@@ -92,7 +92,8 @@ impl Following {
         value["apiVersion"] = self.kind.resource.api_version.as_str().into();
         value["kind"] = self.kind.resource.kind.as_str().into();
         value["metadata"] = copied;
-        (metadata, Some(self.hub.assess(&value)))
+        let health = self.hub.assess(&value, &metadata);
+        (metadata, Some(health))
     }
 
     /// Everything that there is, once.

@@ -1,9 +1,9 @@
 //! Conflicts as the API server words them.
 
 use kube::api::PatchParams;
-use reeve_reconciler::fields::{Conflicts, MANAGER, Operation};
+use reeve_reconciler::fields::{Conflicts, Operation};
 
-use super::{Place, deployment};
+use super::{MANAGER, Place, deployment};
 
 async fn conflicts(place: &Place) -> Conflicts {
     let Err(kube::Error::Api(status)) = place.apply(&deployment()).await else { panic!("no conflict") };

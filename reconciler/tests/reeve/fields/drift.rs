@@ -1,14 +1,14 @@
 //! Drift as the API server records it: what others did to what we applied.
 
 use kube::api::{Patch, PatchParams};
-use reeve_reconciler::fields::{MANAGER, Operation, drifted, owned_hash};
+use reeve_reconciler::fields::{Operation, drifted};
 use reeve_tests::eventually;
 use serde_json::{Value, json};
 
-use super::{Place, deployment};
+use super::{Place, deployment, manager, owned};
 
 async fn told(place: &Place, desired: &Value) -> Vec<String> {
-    let found = drifted(desired, &place.managed(desired).await);
+    let found = drifted(desired, &place.managed(desired).await, &manager());
     let line = |field: &reeve_reconciler::fields::DriftedField| {
         let verb = if field.removed { "removed" } else { "taken" };
         format!("{} {verb} by {}", field.path, field.manager.as_deref().unwrap_or("nobody"))
@@ -59,14 +59,14 @@ async fn what_was_just_applied_has_not_drifted() {
 async fn kubectl_scale_and_label_are_named_with_the_fields_they_took() {
     let place = Place::new("drift").await;
     place.apply(&deployment()).await.unwrap();
-    let before = owned_hash(&place.managed(&deployment()).await, MANAGER);
+    let before = owned(&place.managed(&deployment()).await);
 
     place.kubectl(&["scale", "deployment/web", "--replicas=3"]).await;
     place.kubectl(&["label", "deployment/web", "app=other", "--overwrite"]).await;
     place.kubectl(&["set", "image", "deployment/web", "web=web:2"]).await;
 
     let managed = place.managed(&deployment()).await;
-    assert_ne!(owned_hash(&managed, MANAGER), before);
+    assert_ne!(owned(&managed), before);
     assert_eq!(
         told(&place, &deployment()).await,
         [
@@ -75,7 +75,7 @@ async fn kubectl_scale_and_label_are_named_with_the_fields_they_took() {
             "spec.template.spec.containers[name=\"web\"].image taken by kubectl-set",
         ]
     );
-    let found = drifted(&deployment(), &managed);
+    let found = drifted(&deployment(), &managed, &manager());
     assert!(found.iter().all(|field| field.operation == Some(Operation::Update)), "{found:?}");
     // The API server writes no time for the scale subresource.
     assert_eq!(found.iter().map(|field| field.time.is_some()).collect::<Vec<_>>(), [true, false, true]);
@@ -136,7 +136,7 @@ async fn another_applier_that_forces_is_named_as_an_applier() {
     });
     place.apply_as(&theirs, &PatchParams::apply("flux").force()).await.unwrap();
 
-    let found = drifted(&object, &place.managed(&object).await);
+    let found = drifted(&object, &place.managed(&object).await, &manager());
 
     assert_eq!(told(&place, &object).await, ["data.one taken by flux"]);
     assert_eq!(found[0].operation, Some(Operation::Apply));
@@ -146,7 +146,7 @@ async fn another_applier_that_forces_is_named_as_an_applier() {
 async fn status_and_the_additions_of_others_do_not_change_our_hash() {
     let place = Place::new("drift").await;
     place.apply(&deployment()).await.unwrap();
-    let before = owned_hash(&place.managed(&deployment()).await, MANAGER);
+    let before = owned(&place.managed(&deployment()).await);
 
     eventually("the controller writes status", || async {
         let managed = place.managed(&deployment()).await;
@@ -159,5 +159,5 @@ async fn status_and_the_additions_of_others_do_not_change_our_hash() {
     place.write_as("other", &deployment(), &json!({ "spec": { "replicas": 0 } })).await;
 
     assert!(before.is_some());
-    assert_eq!(owned_hash(&place.managed(&deployment()).await, MANAGER), before);
+    assert_eq!(owned(&place.managed(&deployment()).await), before);
 }

@@ -2,12 +2,11 @@
 
 use kube::Client;
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
-use reeve_reconciler::fields::MANAGER;
 use reeve_reconciler::refusal::{Reason, Refusal};
 use reeve_tests::eventually;
 use serde_json::{Value, json};
 
-use super::{Place, deployment, name};
+use super::{MANAGER, Place, deployment, name};
 
 fn refusal(answer: kube::Result<DynamicObject>) -> Refusal {
     Refusal::of(&answer.expect_err("it was accepted"))

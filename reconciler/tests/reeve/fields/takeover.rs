@@ -3,10 +3,10 @@
 use std::io::Write as _;
 
 use kube::api::{Patch, PatchParams};
-use reeve_reconciler::fields::{LAST_APPLIED, MANAGER, takeover};
+use reeve_reconciler::fields::{LAST_APPLIED, takeover};
 use serde_json::{Value, json};
 
-use super::{Place, name};
+use super::{MANAGER, Place, manager, name};
 
 fn text(data: &Value) -> Value {
     json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "text" }, "data": data })
@@ -23,7 +23,8 @@ async fn kubectl_apply(place: &Place, object: &Value, more: &[&str]) {
 async fn take(place: &Place, object: &Value) -> bool {
     let api = place.api(object);
     let found = api.get(name(object)).await.unwrap();
-    let Some(taken) = takeover(found.metadata.managed_fields.as_deref().unwrap_or_default()) else { return false };
+    let managed = found.metadata.managed_fields.as_deref().unwrap_or_default();
+    let Some(taken) = takeover(managed, &manager(), |_| false) else { return false };
     let patch = taken.patch(found.metadata.resource_version.as_deref().unwrap());
     let patch: Patch<()> = Patch::Json(serde_json::from_value(patch).unwrap());
     let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };

@@ -3,11 +3,10 @@
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt as _;
 use kube::api::DynamicObject;
+use reeve_reconciler::fields::Manager;
 use reeve_renderer::bundle::MANAGED_BY;
 use serde_json::Value;
 
-/// The field manager under which Reeve applies.
-const OURS: &str = "reeve";
 /// Fields of one manager that are named.
 const FIELDS: usize = 3;
 
@@ -28,7 +27,8 @@ pub(super) fn others(object: &DynamicObject) -> Vec<Writer> {
     let mut writers: Vec<Writer> = object
         .managed_fields()
         .iter()
-        .filter(|entry| entry.manager.as_deref() != Some(OURS) && entry.subresource.as_deref() != Some("status"))
+        .filter(|entry| !entry.manager.as_deref().is_some_and(Manager::is_reeve))
+        .filter(|entry| entry.subresource.as_deref() != Some("status"))
         .map(|entry| {
             let mut fields = Vec::new();
             if let Some(set) = &entry.fields_v1 {

@@ -109,6 +109,7 @@ impl Looking<'_> {
             cluster: self.reach.cluster.clone(),
             hub: self.reach.hub.clone(),
             account,
+            owner: self.reach.owner(&self.wanted.runtime),
             adoption: spec.adoption,
             recreate: spec.recreate,
             clock: Clock::system(),
@@ -144,8 +145,8 @@ impl Looking<'_> {
             Action::Create | Action::Update | Action::Verify | Action::Repair | Action::Report | Action::Keep => {}
         }
         let known = ledger.get(key).is_some_and(|entry| entry.uid.is_some());
-        let (applier, sent) = (self.applier(component), self.wanted.with_policy(object));
-        let ask = async || applier.foresee(&sent, live, known).await;
+        let applier = self.applier(component);
+        let ask = async || applier.foresee(object, live, known).await;
         let asked = self.reach.patiently(&format!("ask about {key}"), ask, ApplyError::retry_after).await?;
         Ok(match asked {
             // An object that is not there yet is shown as Git has it, as between two revisions.
