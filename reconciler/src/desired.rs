@@ -3,12 +3,12 @@
 //! Made from a rendered bundle once per change. Objects are kept as the bytes that are sent, not as trees: most of the
 //! time nothing but their hashes is looked at.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reeve_crds::ObjectRef;
 use reeve_crds::annotation::CONTENT;
+use reeve_crds::runtime::policy::IgnoredFields;
 use reeve_crds::runtime_component::ComponentTarget;
 use reeve_renderer::bundle::{Bundle, BundleComponent, Object};
 use reeve_renderer::diagnostic::Diagnostic;
@@ -17,13 +17,15 @@ use reeve_renderer::object::{Hook, ObjectKey, Origin};
 use serde_json::Value;
 
 use crate::health::Expressions;
-use crate::ledger::object_ref;
 use crate::owner;
 use crate::payload::{self, Options, Pointer};
 
+mod left;
 mod stage;
 
 pub use stage::{Stage, is_precious};
+
+use left::Left;
 
 /// A commit and what people call it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -89,13 +91,13 @@ pub struct DesiredObject {
     pub api_version: Arc<str>,
     /// When it is applied.
     pub stage: Stage,
-    /// Hash of its content, which is also in the payload.
+    /// Names what is sent, and what of it is left to others; also in the payload.
     pub content: Box<str>,
     /// The JSON that is sent.
     pub payload: Arc<[u8]>,
     /// What its annotations ask for.
     pub options: Options,
-    /// Fields that others may change.
+    /// Fields that others may change: those that its own annotations name come first.
     pub ignored: Vec<Pointer>,
     /// Whether it stays when it leaves Git.
     pub keep: bool,
@@ -113,28 +115,27 @@ pub struct DesiredJob {
 }
 
 impl Desired {
-    /// What a bundle asks for if its Runtime lives in this namespace, or what is wrong with its annotations and expressions.
-    /// Components that are as before are taken from there.
+    /// What a bundle asks for if its Runtime lives in this namespace and its policy ignores these fields, or what is wrong
+    /// with its annotations and expressions. Components that are as before are taken from there.
     pub fn new(
         bundle: &Bundle,
         namespace: &str,
+        ignored: &[IgnoredFields],
         revision: Revision,
         before: Option<&Self>,
     ) -> Result<Self, Vec<Diagnostic>> {
-        let all = bundle.components.iter().flat_map(|component| &component.objects);
-        let rules: Vec<Value> = all.filter(|object| &*object.key.kind == "ScalingRule").map(as_json).collect();
-        let delegated = payload::delegated(rules.iter());
+        let left = Left::new(bundle, ignored);
         let mut findings = Vec::new();
         let before = before.into_iter().flat_map(|before| &before.components);
         let before: HashMap<&str, &Arc<DesiredComponent>> =
             before.map(|component| (&*component.name, component)).collect();
         let components = bundle.components.iter().map(|component| {
             let before = before.get(&*component.name).copied();
-            // What is delegated may change although the component does not.
-            if let Some(same) = before.filter(|before| delegated.is_empty() && before.is_of(component)) {
+            // What is left to others may change although the component does not.
+            if let Some(same) = before.filter(|before| before.leaves(&left) && before.is_of(component)) {
                 return same.clone();
             }
-            let mut new = DesiredComponent::new(component, namespace, &delegated, &mut findings);
+            let mut new = DesiredComponent::new(component, namespace, &left, &mut findings);
             new.share(before.into_iter().flat_map(|before| &before.objects));
             Arc::new(new)
         });
@@ -162,22 +163,15 @@ impl Desired {
     }
 }
 
-type Delegated = BTreeMap<ObjectRef, Vec<Pointer>>;
-
 impl DesiredComponent {
-    fn new(
-        component: &BundleComponent,
-        namespace: &str,
-        delegated: &Delegated,
-        findings: &mut Vec<Diagnostic>,
-    ) -> Self {
+    fn new(component: &BundleComponent, namespace: &str, left: &Left<'_>, findings: &mut Vec<Diagnostic>) -> Self {
         let digest = component.digest.to_string();
         let mut objects = Vec::new();
         let mut jobs = Vec::new();
         for object in &component.objects {
             // A Job runs once per digest of its component, so that is part of what it is.
             let purpose = object.hook.as_ref().map(|_| digest.as_str());
-            match DesiredObject::new(object, namespace, delegated, purpose) {
+            match DesiredObject::new(object, namespace, left, purpose) {
                 Ok(desired) => match &object.hook {
                     Some(hook) => jobs.push(DesiredJob { object: desired, hook: hook.clone() }),
                     None => objects.push(desired),
@@ -217,6 +211,17 @@ impl DesiredComponent {
                 object.payload = Arc::clone(same);
             }
         }
+    }
+
+    /// Whether the same is left to others of all its objects.
+    fn leaves(&self, left: &Left<'_>) -> bool {
+        self.objects.iter().all(|object| object.left() == left.of(&object.key))
+    }
+
+    /// Whether nothing else would be sent for it.
+    pub fn sends_same(&self, other: &Self) -> bool {
+        let sent = |object: &DesiredObject| (object.key.clone(), object.content.clone());
+        self.objects.iter().map(sent).eq(other.objects.iter().map(sent))
     }
 
     /// Whether it was made from a component like this.
@@ -297,13 +302,14 @@ fn expressions(component: &BundleComponent, findings: &mut Vec<Diagnostic>) -> A
 }
 
 impl DesiredObject {
-    fn new(object: &Object, namespace: &str, delegated: &Delegated, purpose: Option<&str>) -> Result<Self, Diagnostic> {
+    fn new(object: &Object, namespace: &str, left: &Left<'_>, purpose: Option<&str>) -> Result<Self, Diagnostic> {
         let value = as_json(object);
         let options = options(object, &value)?;
-        let mut ignored = options.ignore.clone();
-        ignored.extend(delegated.get(&object_ref(&object.key)).into_iter().flatten().cloned());
-        let mut sent =
-            purpose.map_or_else(|| payload::with_content(&value), |purpose| payload::with_content_for(&value, purpose));
+        let left = left.of(&object.key);
+        // What its own annotations leave to others is part of its content already.
+        let rest = purpose.map(str::to_owned).into_iter().chain(left.iter().map(|path| format!("left {path}")));
+        let mut sent = payload::with_content_and(&value, rest);
+        let ignored = options.ignore.iter().cloned().chain(left).collect();
         owner::mark(&mut sent, namespace);
         let content = sent.pointer("/metadata/annotations").and_then(|annotations| annotations.get(CONTENT)?.as_str());
         Ok(Self {
@@ -317,6 +323,11 @@ impl DesiredObject {
             keep: object.keep,
             origin: object.origin.clone(),
         })
+    }
+
+    /// Fields that not it, but the runtime leaves to others.
+    fn left(&self) -> &[Pointer] {
+        self.ignored.get(self.options.ignore.len()..).unwrap_or_default()
     }
 
     /// The payload as a tree.

@@ -1,7 +1,7 @@
 //! What is sent for an object: the object as Git has it, marked with its content, without what others may decide.
 //!
-//! First [`with_content`], which depends on Git alone, then [`without`], which depends on what lives: so the mark stays
-//! the same as long as Git does. Pure, as [`options()`] and [`delegated()`] are.
+//! First [`with_content_and`], which depends on Git alone, then [`without`], which depends on what lives: so the mark
+//! stays the same as long as Git does. Pure, as [`options()`] and [`delegated()`] are.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -38,10 +38,13 @@ pub fn with_content(desired: &Value) -> Value {
     marked(object, name)
 }
 
-/// As [`with_content`], but named also by what it was made for: the same object for something else is another.
-pub fn with_content_for(desired: &Value, purpose: &str) -> Value {
+/// As [`with_content`], but named also by these: the same object made for something else, or of which something else is
+/// left to others, is another.
+pub fn with_content_and(desired: &Value, rest: impl IntoIterator<Item = String>) -> Value {
     let object = settled(desired);
-    let name = hash::of(&Value::from(vec![hash::of(&object), purpose.to_owned()]));
+    let name = hash::of(&object);
+    let all: Vec<String> = std::iter::once(name.clone()).chain(rest).collect();
+    let name = if all.len() > 1 { hash::of(&Value::from(all)) } else { name };
     marked(object, name)
 }
 

@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use reeve_crds::RuntimeSpec;
-use reeve_reconciler::desired::{Desired, DesiredObject, Revision};
-use reeve_reconciler::ledger;
+use reeve_reconciler::desired::{Desired, Revision};
 use reeve_reconciler::owner::Owner;
-use reeve_reconciler::payload;
 use reeve_reconciler::plan::Rules;
 use reeve_reconciler::source;
 use reeve_renderer::cache::MemoryCache;
@@ -35,15 +33,6 @@ impl Wanted {
         Self { runtime: runtime.clone(), desired, spec, warnings: Vec::new() }
     }
 
-    /// The object with the fields that the runtime's policy leaves to others. A policy that cannot be read was found
-    /// when the repository was.
-    pub(super) fn with_policy(&self, object: &DesiredObject) -> DesiredObject {
-        let mut object = object.clone();
-        let ignored = payload::ignored_by(&self.spec.drift.ignore, &ledger::object_ref(&object.key));
-        object.ignored.extend(ignored.unwrap_or_default());
-        object
-    }
-
     /// As `reeve run` has them, for a runtime that its objects call so.
     pub(super) fn rules(&self, owner: Owner) -> Rules {
         Rules { owner, drift: self.spec.drift.mode, prune: self.spec.prune }
@@ -64,7 +53,8 @@ pub(super) fn one(
         let bundle = Renderer::new(&fleet.settings, cache).runtime(&resolved)?;
         let spec = source::spec(&resolved)
             .map_err(|error| vec![Diagnostic::error("runtime", format!("the runtime would be refused: {error}"))])?;
-        let desired = Desired::new(&bundle, namespace, Revision { shown: shown.into(), commit: "".into() }, None)?;
+        let revision = Revision { shown: shown.into(), commit: "".into() };
+        let desired = Desired::new(&bundle, namespace, &spec.drift.ignore, revision, None)?;
         Ok(Wanted { runtime: name.clone(), desired, spec, warnings: bundle.warnings })
     }))
 }

@@ -120,9 +120,11 @@ impl Workshop {
             let Some(resolved) = resolve::resolve(&fleet, &name) else { continue };
             let made = resolved.and_then(|resolved| {
                 let bundle = renderer.runtime(&resolved)?;
+                let ignored = object::spec(&resolved).map(|spec| spec.drift.ignore).unwrap_or_default();
                 let desired = Desired::new(
                     &bundle,
                     namespace,
+                    &ignored,
                     revision.clone(),
                     kept.get(&name).map(|(_, desired, _)| &**desired),
                 )?;

@@ -14,6 +14,7 @@ mod inventory;
 mod isolation;
 mod jobs;
 mod leaving;
+mod left;
 mod metrics;
 mod monitoring;
 mod notifications;

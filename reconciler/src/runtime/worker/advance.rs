@@ -328,6 +328,7 @@ fn is_same(before: &DesiredComponent, after: &DesiredComponent) -> bool {
         && before.target == after.target
         && before.service_account == after.service_account
         && before.depends_on == after.depends_on
+        && before.sends_same(after)
 }
 
 /// Which other components give a component its namespaces and kinds.
