@@ -25,23 +25,34 @@ pub(super) type Rendered = Result<Bundle, Vec<Diagnostic>>;
 
 /// The bundle of one runtime; `None` if there is no such runtime.
 pub(super) fn one(fleet: &Fleet, cache: &MemoryCache, name: &str) -> Option<Rendered> {
-    let resolved = resolve::resolve(fleet, name)?;
-    Some(resolved.and_then(|resolved| Renderer::new(&fleet.settings, cache).runtime(&resolved)))
+    placed(fleet, cache, name).map(|(rendered, _)| rendered)
 }
 
-/// Renders these runtimes and hands them on in this order. Memory does not grow with their number.
+/// As [`one`], and whether it goes into the cluster that Reeve runs in.
+fn placed(fleet: &Fleet, cache: &MemoryCache, name: &str) -> Option<(Rendered, bool)> {
+    Some(match resolve::resolve(fleet, name)? {
+        Ok(resolved) => {
+            let in_cluster = resolved.runtime.target.kind.as_deref().is_none_or(|kind| kind == "InCluster");
+            (Renderer::new(&fleet.settings, cache).runtime(&resolved), in_cluster)
+        }
+        Err(findings) => (Err(findings), false),
+    })
+}
+
+/// Renders these runtimes and hands them on in this order, with whether they go into the cluster that Reeve runs in. Memory
+/// does not grow with their number.
 pub(super) fn each(
     fleet: &Fleet,
     names: &[Arc<str>],
-    mut take: impl FnMut(&Arc<str>, Rendered) -> Result<(), Failure>,
+    mut take: impl FnMut(&Arc<str>, Rendered, bool) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let cache = cache();
     let mut next = names.iter();
     workers::in_order(
         names,
-        |name| one(fleet, &cache, name),
+        |name| placed(fleet, &cache, name),
         |rendered| match (next.next(), rendered) {
-            (Some(name), Some(rendered)) => take(name, rendered),
+            (Some(name), Some((rendered, in_cluster))) => take(name, rendered, in_cluster),
             _ => Ok(()),
         },
     )

@@ -26,7 +26,7 @@ pub(super) fn run(args: &RenderArgs, terminal: &mut Terminal) -> Result<Status, 
     findings.extend(said);
     let mut printer = Printer::new(args, &mut terminal.out);
     printer.begin()?;
-    bundles::each(&fleet, &names, |name, rendered| {
+    bundles::each(&fleet, &names, |name, rendered, _| {
         match rendered {
             Ok(bundle) => {
                 printer.bundle(&bundle)?;

@@ -15,6 +15,10 @@ use super::report::{self, Counts, Reporter};
 use super::source::Source;
 use super::{Status, Terminal, bundles};
 
+mod shared;
+
+use shared::Shared;
+
 pub(super) fn run(args: &ValidateArgs, terminal: &mut Terminal) -> Result<Status, Failure> {
     let source = Source::open(&args.path, &args.revision)?;
     let (mut findings, counts) = check(&source, args)?;
@@ -49,13 +53,15 @@ fn check(source: &Source, args: &ValidateArgs) -> Result<(Vec<Diagnostic>, Count
     let names: Vec<_> = fleet.runtimes.keys().cloned().collect();
     let mut counts = Counts { runtimes: names.len(), ..Counts::default() };
     let mut progress = Progress::new(names.len());
-    bundles::each(&fleet, &names, |name, rendered| {
+    let mut shared = Shared::default();
+    bundles::each(&fleet, &names, |name, rendered, in_cluster| {
         progress.step();
         match rendered {
             Ok(bundle) => {
                 counts.components += bundle.components.len();
                 counts.objects += bundle.components.iter().map(|component| component.objects.len()).sum::<usize>();
                 findings.add_for(name, desired::check(&bundle));
+                findings.add_for(name, shared.check(name, &bundle, in_cluster));
                 findings.add_for(name, bundle.warnings);
             }
             Err(said) => findings.add_for(name, said),

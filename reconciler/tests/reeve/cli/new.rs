@@ -41,6 +41,10 @@ fn the_values_of_a_new_chart_do_what_they_say() {
 #[test]
 fn a_new_chart_and_a_new_runtime_fit_into_their_fleet() {
     let folder = Repository::fleet();
+    // In clusters of their own, so that the new one is alone in its.
+    for file in ["runtimes/eu-1.yaml", "runtimes/eu-2.yaml"] {
+        folder.change(file, "kind: Runtime\n", "kind: Runtime\ntarget: { type: Agent }\n");
+    }
     folder.reeve(&["new", "chart", "shop"]).with(0);
     let ended = folder.reeve(&["new", "runtime", "us-1"]).with(0);
     assert_eq!(ended.out, "made us-1 in runtimes/us-1.yaml\ntry `reeve render -r us-1`\n");

@@ -2,9 +2,16 @@
 
 use crate::cli::repository::Repository;
 
+/// The small fleet, whose runtimes are in two clusters.
+fn apart() -> Repository {
+    let repository = Repository::fleet();
+    repository.change("runtimes/eu-1.yaml", "kind: Runtime\n", "kind: Runtime\ntarget: { type: Agent }\n");
+    repository
+}
+
 /// Three findings in three files, two of which runtimes see.
 fn broken() -> Repository {
-    let repository = Repository::fleet();
+    let repository = apart();
     repository.change("runtimes/eu-2.yaml", "replicas: 5", "replicas: -5");
     repository.write("layers/more.yaml", "kind: Layer\nvalues:\n  a: 1\n  a: 2\n");
     repository.write("runtimes/eu-3.yaml", "kind: Runtime\nlayers: [bsae]\n");
@@ -13,7 +20,7 @@ fn broken() -> Repository {
 
 #[test]
 fn a_fine_repository_has_no_findings() {
-    let ended = Repository::fleet().reeve(&["validate"]).with(0);
+    let ended = apart().reeve(&["validate"]).with(0);
     assert_eq!(ended.out, "checked 2 runtimes, 2 components, 6 objects: no findings\n");
     assert_eq!(ended.err, "");
 }
@@ -66,7 +73,7 @@ checked 3 runtimes, 1 component, 3 objects: 3 errors
 
 #[test]
 fn what_the_controller_would_refuse_is_found_with_its_line() {
-    let repository = Repository::fleet();
+    let repository = apart();
     let rules = "kind: Health\nrules:\n  - apiVersion: example.com/v1\n    kind: Thing\n    current: status.phase ==\n";
     repository.write("charts/web/1.0.0/health.yaml", rules);
     let object =
@@ -88,7 +95,7 @@ fn what_the_controller_would_refuse_is_found_with_its_line() {
 
 #[test]
 fn a_plan_of_what_would_be_refused_is_none() {
-    let repository = Repository::fleet();
+    let repository = apart();
     repository.commit();
     let rules = "kind: Health\nrules:\n  - { apiVersion: example.com/v1, kind: Thing, current: status.phase == }\n";
     repository.write("charts/web/1.0.0/health.yaml", rules);
@@ -99,7 +106,7 @@ fn a_plan_of_what_would_be_refused_is_none() {
 
 #[test]
 fn what_many_runtimes_see_is_said_once() {
-    let repository = Repository::fleet();
+    let repository = apart();
     for at in 3..=12 {
         repository.write(&format!("runtimes/eu-{at}.yaml"), "kind: Runtime\n");
     }
@@ -136,7 +143,7 @@ fn github_and_sarif_count_paths_from_the_root_of_the_git_repository() {
 
 #[test]
 fn warnings_are_allowed_unless_told_otherwise() {
-    let repository = Repository::fleet();
+    let repository = apart();
     repository.write("channels/other.yaml", "kind: Channel\ncomponents:\n  nobody: 1.0.0\n");
     let ended = repository.reeve(&["validate"]).with(0);
     assert!(ended.out.starts_with("warning[unused-component]"), "{}", ended.out);
@@ -147,7 +154,7 @@ fn warnings_are_allowed_unless_told_otherwise() {
 
 #[test]
 fn a_released_chart_must_not_change_against_a_revision_or_a_folder() {
-    let repository = Repository::fleet();
+    let repository = apart();
     repository.commit();
     repository.reeve(&["validate", "--against", "HEAD"]).with(0);
     repository.write("charts/web/1.1.0/Chart.yaml", "apiVersion: v2\nname: web\nversion: 1.1.0\n");
@@ -155,7 +162,7 @@ fn a_released_chart_must_not_change_against_a_revision_or_a_folder() {
     repository.change("charts/web/1.0.0/values.yaml", "nginx", "httpd");
     let ended = repository.reeve(&["validate", "--against", "HEAD"]).with(1);
     assert!(ended.out.starts_with("error[released-chart]: charts/web/1.0.0 is released"), "{}", ended.out);
-    let other = Repository::fleet();
+    let other = apart();
     let ended = repository.reeve(&["validate", "--against", other.path().to_str().unwrap()]).with(1);
     assert!(ended.out.contains("released-chart"), "{}", ended.out);
     repository.reeve(&["validate"]).with(0);
@@ -163,7 +170,7 @@ fn a_released_chart_must_not_change_against_a_revision_or_a_folder() {
 
 #[test]
 fn a_fleet_in_a_folder_of_a_repository_is_compared_with_the_same_folder() {
-    let outer = Repository::fleet();
+    let outer = apart();
     let inner = Repository::empty();
     inner.write("README.md", "x");
     std::process::Command::new("cp").arg("-r").arg(outer.path()).arg(inner.file("fleet")).status().unwrap();
@@ -176,7 +183,7 @@ fn a_fleet_in_a_folder_of_a_repository_is_compared_with_the_same_folder() {
 
 #[test]
 fn an_annotation_that_nobody_knows_and_an_object_that_a_tenant_may_not_have_are_findings() {
-    let repository = Repository::fleet();
+    let repository = apart();
     let odd = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: odd\n  annotations:\n    reeve.dev/prunne: Never\n";
     repository.write("charts/web/1.0.0/templates/odd.yaml", odd);
     let ended = repository.reeve(&["validate"]).with(1);
@@ -192,4 +199,19 @@ fn an_annotation_that_nobody_knows_and_an_object_that_a_tenant_may_not_have_are_
     let wanted = "error[cluster-scoped]: ClusterRole.rbac.authorization.k8s.io all is in no namespace, which `eu-1` does \
                   not allow\n --> charts/web/1.0.0/templates/odd.yaml:1:1\n";
     assert!(ended.out.starts_with(wanted), "{}", ended.out);
+}
+
+#[test]
+fn an_object_that_two_runtimes_want_in_one_cluster_is_named() {
+    let ended = Repository::fleet().reeve(&["validate"]).with(0);
+    let wanted = [
+        "warning[shared-object]: ConfigMap default/first is wanted by runtime `eu-1` too, in the same cluster",
+        " --> charts/web/1.0.0/templates/settings.yaml:1:1",
+        "only one of them can have it: give it a name of its own in each, or leave it to one",
+        "= in runtime eu-2",
+    ];
+    for line in wanted {
+        assert!(ended.out.contains(line), "{}", ended.out);
+    }
+    assert_eq!(ended.out.matches("shared-object").count(), 3, "{}", ended.out);
 }
