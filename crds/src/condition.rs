@@ -8,7 +8,7 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 use crate::schema::MESSAGE;
 
 /// Types of conditions.
-pub mod kind {
+pub mod types {
     /// The object is as its spec says and healthy; on every kind with conditions.
     pub const READY: &str = "Ready";
     /// Work is under way; `False` when there is nothing to do.

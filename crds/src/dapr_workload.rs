@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::condition::{self, Condition};
 use crate::count::Count;
 use crate::duration::{self, Duration};
-use crate::open::Open;
+use crate::lenient::Lenient;
 use crate::reference::WorkloadRef;
 use crate::runtime::policy::DaprReload;
 use crate::schema::{LABEL, MESSAGE, OBJECT_NAME, VERSION, WORD, closed_set, immutable, rule};
@@ -130,7 +130,7 @@ pub struct DaprWorkloadStatus {
     pub sidecar: Option<Sidecar>,
     /// Policy in force: the runtime's, or that of the workload's annotation.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub reload: Option<Open<DaprReload>>,
+    pub reload: Option<Lenient<DaprReload>>,
     /// The last change and how it gets into the sidecars.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<Change>,
@@ -175,7 +175,7 @@ pub struct Sidecar {
 #[serde(rename_all = "camelCase")]
 pub struct Change {
     /// How.
-    pub method: Open<Method>,
+    pub method: Lenient<Method>,
     /// Number of the rule that chose the method, such as R3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 8))]
@@ -186,7 +186,7 @@ pub struct Change {
     pub message: Option<String>,
     /// Whether it is known that the change arrived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub proof: Option<Open<Proof>>,
+    pub proof: Option<Lenient<Proof>>,
     /// When the change was applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub applied_at: Option<Time>,
@@ -228,7 +228,7 @@ pub enum Proof {
 #[serde(rename_all = "camelCase")]
 pub struct Blocked {
     /// What.
-    pub reason: Open<BlockedReason>,
+    pub reason: Lenient<BlockedReason>,
     /// In a sentence, with what to do.
     #[serde(default)]
     #[schemars(length(max = MESSAGE))]
@@ -301,5 +301,5 @@ pub struct Restart {
     /// How long it took until all pods were ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "duration::reported")]
-    pub took: Option<Open<Duration>>,
+    pub took: Option<Lenient<Duration>>,
 }

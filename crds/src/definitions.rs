@@ -30,9 +30,9 @@ pub enum DefinitionError {
         #[source]
         cause: serde_yaml::Error,
     },
-    /// A CRD cannot be written about.
-    #[error("cannot write the page of the CRD {name}")]
-    Page {
+    /// The docs of a CRD cannot be written.
+    #[error("cannot write the docs of the CRD {name}")]
+    Docs {
         /// Name of the CRD.
         name: String,
         /// Why.

@@ -7,7 +7,7 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::open::Open;
+use crate::lenient::Lenient;
 use crate::runtime_component::ComponentTarget;
 use crate::schema::{DIGEST, LABEL, OBJECT_NAME, closed_set, immutable, rule};
 
@@ -127,7 +127,7 @@ pub struct InventoryEntry {
     #[schemars(length(min = 1, max = 64))]
     pub uid: Option<String>,
     /// How far it is.
-    pub state: Open<EntryState>,
+    pub state: Lenient<EntryState>,
     /// Hash of the fields that Reeve owns, taken after the apply: shows drift also of times when nobody watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 64))]
@@ -149,14 +149,14 @@ pub enum EntryState {
 #[cfg(test)]
 mod tests {
     use super::{EntryState, InventoryEntry};
-    use crate::open::Open;
+    use crate::lenient::Lenient;
 
     #[test]
     fn an_entry_in_a_state_of_a_newer_version_is_written_back_as_it_was() {
         let json = r#"{"component":"web","version":"v1","kind":"Service","name":"web","state":"Adopting"}"#;
         let entry: InventoryEntry = serde_json::from_str(json).unwrap();
-        assert_eq!(entry.state, Open::Other("Adopting".to_owned()));
-        assert_ne!(entry.state, Open::Known(EntryState::Applied));
+        assert_eq!(entry.state, Lenient::Other("Adopting".to_owned()));
+        assert_ne!(entry.state, Lenient::Known(EntryState::Applied));
         assert_eq!(serde_json::to_string(&entry).unwrap(), json);
     }
 }

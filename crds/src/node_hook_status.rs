@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::condition::{self, Condition};
 use crate::count::Count;
 use crate::duration::{self, Duration};
+use crate::lenient::Lenient;
 use crate::node_hook::plugin::{HookType, PluginMode};
-use crate::open::Open;
 use crate::schema::{DIGEST, MESSAGE, OBJECT_NAME, PATH, VERSION, closed_set, immutable};
 use crate::state::State;
 
@@ -111,7 +111,7 @@ pub struct Proxy {
     pub version: Option<String>,
     /// What it stands before.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub backend: Option<Open<Backend>>,
+    pub backend: Option<Lenient<Backend>>,
     /// Version of the runtime behind it, such as containerd 2.1.4.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = VERSION))]
@@ -154,14 +154,14 @@ pub struct PluginStatus {
     pub endpoint: Option<String>,
     /// Whether its answers count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mode: Option<Open<PluginMode>>,
+    pub mode: Option<Lenient<PluginMode>>,
     /// Calls on which it is asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 16), extend("x-kubernetes-list-type" = "atomic"))]
-    pub hooks: Vec<Open<HookType>>,
+    pub hooks: Vec<Lenient<HookType>>,
     /// Whether it is asked now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub circuit: Option<Open<Circuit>>,
+    pub circuit: Option<Lenient<Circuit>>,
     /// Since when.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub circuit_since: Option<Time>,
@@ -213,11 +213,11 @@ pub struct Calls {
     /// Half of the questions took no longer than this.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "duration::reported")]
-    pub p50: Option<Open<Duration>>,
+    pub p50: Option<Lenient<Duration>>,
     /// Ninety-nine in a hundred took no longer than this.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "duration::reported")]
-    pub p99: Option<Open<Duration>>,
+    pub p99: Option<Lenient<Duration>>,
 }
 
 /// A failure of a plugin.
@@ -229,7 +229,7 @@ pub struct PluginError {
     pub time: Option<Time>,
     /// On which call.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub hook: Option<Open<HookType>>,
+    pub hook: Option<Lenient<HookType>>,
     /// Pod that was concerned, as namespace/name.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 320))]

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::duration::{self, Duration};
-use crate::open::Open;
+use crate::lenient::Lenient;
 use crate::reference::ObjectRef;
 use crate::schema::{DIGEST, LABEL, MESSAGE, PATH, REVISION, VERSION, WORD, closed_set};
 
@@ -77,18 +77,18 @@ pub struct HistoryEntry {
     #[schemars(length(max = VERSION))]
     pub version: Option<String>,
     /// How it ended.
-    pub outcome: Open<Outcome>,
+    pub outcome: Lenient<Outcome>,
     /// When it was begun.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Time>,
     /// How long the writes took, such as 1.2s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "duration::reported")]
-    pub apply_time: Option<Open<Duration>>,
+    pub apply_time: Option<Lenient<Duration>>,
     /// How long it took from the begin until all was healthy, or until it ended otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "duration::reported")]
-    pub total_time: Option<Open<Duration>>,
+    pub total_time: Option<Lenient<Duration>>,
     /// How many objects were created, changed or deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::condition::{self, Condition};
 use crate::count::Count;
 use crate::duration::{self, Duration};
-use crate::open::Open;
+use crate::lenient::Lenient;
 use crate::outcome::{Drift, Failure, HistoryEntry, Rendered};
 use crate::reference::LocalRef;
 use crate::schema::{LABEL, MESSAGE, OBJECT_NAME, PATH, VERSION, WORD, immutable, label_rule, relative_path, rule};
@@ -275,7 +275,7 @@ pub struct ComponentSummary {
 pub struct Applier {
     /// How it reaches the runtime.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
-    pub kind: Option<Open<TargetType>>,
+    pub kind: Option<Lenient<TargetType>>,
     /// Who holds the Lease in the runtime.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = OBJECT_NAME))]

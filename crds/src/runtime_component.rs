@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::condition::{self, Condition};
 use crate::count::Count;
 use crate::duration::{self, Duration};
-use crate::open::Open;
+use crate::lenient::Lenient;
 use crate::outcome::{Drift, Failure, HistoryEntry, Outcome, Rendered};
 use crate::reference::ObjectRef;
 use crate::schema::{
@@ -215,7 +215,7 @@ pub struct UnhealthyObject {
     /// The object.
     pub object: ObjectRef,
     /// What is the matter.
-    pub health: Open<Health>,
+    pub health: Lenient<Health>,
     /// What is missing, such as: 1 of 3 replicas available.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = MESSAGE))]
@@ -246,14 +246,14 @@ pub struct JobRun {
     #[schemars(length(max = OBJECT_NAME))]
     pub name: String,
     /// When it runs.
-    pub phase: Open<JobPhase>,
+    pub phase: Lenient<JobPhase>,
     /// Digest for which it ran; it runs once per digest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = DIGEST))]
     pub digest: Option<String>,
     /// How it ended; absent while it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub outcome: Option<Open<Outcome>>,
+    pub outcome: Option<Lenient<Outcome>>,
     /// When it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<Time>,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use kube::api::ObjectMeta;
 use reeve_crds::inventory::{ENTRIES_PER_PAGE, EntryCounts, EntryState};
 use reeve_crds::runtime_component::ComponentTarget;
-use reeve_crds::{InventoryEntry, InventorySpec, ObjectRef, Open};
+use reeve_crds::{InventoryEntry, InventorySpec, Lenient, ObjectRef};
 use reeve_renderer::object::ObjectKey;
 
 mod keeper;
@@ -290,7 +290,7 @@ fn write(key: &ObjectKey, entry: &Entry) -> InventoryEntry {
         namespace: key.namespace.as_deref().unwrap_or_default().to_owned(),
         name: key.name.to_string(),
         uid: entry.uid.as_deref().map(str::to_owned),
-        state: Open::Known(entry.state),
+        state: Lenient::Known(entry.state),
         owned_fields_hash: entry.owned.as_deref().map(str::to_owned),
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use reeve_crds::Open;
+use reeve_crds::Lenient;
 use reeve_crds::inventory::EntryState;
 use reeve_crds::outcome::Outcome;
 use reeve_crds::runtime::policy::DeletionPolicy;
@@ -93,7 +93,7 @@ pub fn jobs(component: &DesiredComponent, good: Option<&str>, runs: &[JobRun]) -
             run.name == name
                 && run.phase.known() == Some(&phase)
                 && run.digest.as_deref() == Some(&*component.digest)
-                && run.outcome.as_ref().and_then(Open::known) == Some(&Outcome::Succeeded)
+                && run.outcome.as_ref().and_then(Lenient::known) == Some(&Outcome::Succeeded)
         })
     };
     let phases = occasions.into_iter().zip([JobPhase::Before, JobPhase::After]);

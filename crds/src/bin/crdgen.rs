@@ -5,7 +5,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use reeve_crds::{definitions, page};
+use reeve_crds::{definitions, docs};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut paths = env::args_os().skip(1).map(PathBuf::from);
@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (name, contents) = definitions::file(crd)?;
         write(&folder.join(name), &contents)?;
     }
-    write(&file, &page::page(&crds)?)
+    write(&file, &docs::markdown(&crds)?)
 }
 
 fn write(path: &Path, contents: &str) -> Result<(), Box<dyn Error>> {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::condition::{self, Condition};
 use crate::duration::{self, Duration};
-use crate::open::Open;
+use crate::lenient::Lenient;
 use crate::reference::WorkloadRef;
 use crate::schema::{LABEL, MESSAGE, OBJECT_NAME, closed_set};
 use crate::state::State;
@@ -28,7 +28,7 @@ pub struct ScalingRuleStatus {
     pub conditions: Vec<Condition>,
     /// Where the traffic goes now.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub mode: Option<Open<TrafficMode>>,
+    pub mode: Option<Lenient<TrafficMode>>,
     /// Since when the mode is what it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode_since: Option<Time>,
@@ -118,27 +118,27 @@ pub struct ColdStart {
     /// Until the new number of replicas was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "duration::reported")]
-    pub scaled: Option<Open<Duration>>,
+    pub scaled: Option<Lenient<Duration>>,
     /// Until a pod had a node.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "duration::reported")]
-    pub scheduled: Option<Open<Duration>>,
+    pub scheduled: Option<Lenient<Duration>>,
     /// Until its image was there.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "duration::reported")]
-    pub pulled: Option<Open<Duration>>,
+    pub pulled: Option<Lenient<Duration>>,
     /// Until its container ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "duration::reported")]
-    pub started: Option<Open<Duration>>,
+    pub started: Option<Lenient<Duration>>,
     /// Until it was ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "duration::reported")]
-    pub ready: Option<Open<Duration>>,
+    pub ready: Option<Lenient<Duration>>,
     /// Until the first request had its first byte.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "duration::reported")]
-    pub total: Option<Open<Duration>>,
+    pub total: Option<Lenient<Duration>>,
 }
 
 /// What came of a rule.
@@ -154,7 +154,7 @@ pub struct Totals {
     /// How long it slept, such as 14h10m.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "duration::reported")]
-    pub asleep: Option<Open<Duration>>,
+    pub asleep: Option<Lenient<Duration>>,
     /// How many requests were refused: too many waiting, waited too long, or as the rule says.
     #[schemars(range(min = 0))]
     pub refused: i64,

@@ -1,7 +1,7 @@
 //! Runtimes that this process does not apply to: it says so instead of saying nothing.
 
 use kube::Api;
-use reeve_crds::condition::{kind, reason};
+use reeve_crds::condition::{reason, types};
 use reeve_crds::{Runtime, State};
 
 use crate::refusal::Refusal;
@@ -33,7 +33,7 @@ pub(super) async fn tell(setup: &Setup, runtime: &Runtime, rollup: &Rollup) {
     status.state = Some(State::Warning);
     status.observed_generation = generation;
     let now = setup.clock.now();
-    set_condition(&mut status.conditions, kind::READY, false, reason::UNSUPPORTED, &message, generation, now);
+    set_condition(&mut status.conditions, types::READY, false, reason::UNSUPPORTED, &message, generation, now);
     if status == before {
         return;
     }

@@ -3,7 +3,7 @@
 //! That a Job is of this digest is in its content annotation, so that one that ran is known again after a crash. It is
 //! written down like any object, and taken away when its chart asks for it or it leaves Git.
 
-use reeve_crds::Open;
+use reeve_crds::Lenient;
 use reeve_crds::outcome::Outcome;
 use reeve_crds::runtime_component::{JobPhase, JobRun};
 use reeve_renderer::object::{HookDeletion, ObjectKey, Phase};
@@ -67,9 +67,9 @@ impl Work {
             let done = if outcome.is_ok() { Outcome::Succeeded } else { Outcome::Failed };
             report.jobs.push(JobRun {
                 name: job.object.key.name.to_string(),
-                phase: Open::Known(phase),
+                phase: Lenient::Known(phase),
                 digest: Some(self.desired.digest.to_string()),
-                outcome: Some(Open::Known(done)),
+                outcome: Some(Lenient::Known(done)),
                 finished_at: Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(self.ctx.now())),
             });
             let clean = if outcome.is_ok() { HookDeletion::Succeeded } else { HookDeletion::Failed };
@@ -98,7 +98,7 @@ impl Work {
             *run.name == *job.object.key.name
                 && run.phase.known() == Some(&phase)
                 && run.digest.as_deref() == Some(&*self.desired.digest)
-                && run.outcome.as_ref().and_then(Open::known) == Some(&Outcome::Succeeded)
+                && run.outcome.as_ref().and_then(Lenient::known) == Some(&Outcome::Succeeded)
         })
     }
 

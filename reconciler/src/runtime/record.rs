@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use reeve_crds::condition::reason;
 use reeve_crds::outcome::Failure;
 use reeve_crds::runtime_component::{Health as Ailment, RuntimeComponentStatus, UnhealthyObject};
-use reeve_crds::{Open, State};
+use reeve_crds::{Lenient, State};
 use reeve_renderer::object::ObjectKey;
 
 use super::Trouble;
@@ -234,7 +234,7 @@ pub(super) fn examine(desired: &DesiredComponent, view: &dyn View, now: Timestam
             },
         };
         unhealthy
-            .push((rank, UnhealthyObject { object: object_ref(&object.key), health: Open::Known(health), message }));
+            .push((rank, UnhealthyObject { object: object_ref(&object.key), health: Lenient::Known(health), message }));
     }
     unhealthy.sort_by(|a, b| (a.0, &a.1.object).cmp(&(b.0, &b.1.object)));
     condition.unhealthy = unhealthy.into_iter().map(|(_, object)| object).take(10).collect();

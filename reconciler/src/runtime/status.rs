@@ -2,10 +2,10 @@
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use reeve_crds::condition::{Condition as StatusCondition, kind, reason};
+use reeve_crds::condition::{Condition as StatusCondition, reason, types};
 use reeve_crds::outcome::{Drift, DriftedObject, Failure, HistoryEntry, Outcome, Rendered};
 use reeve_crds::runtime_component::{RuntimeComponentSpec, RuntimeComponentStatus};
-use reeve_crds::{Count, Duration, Open, State};
+use reeve_crds::{Count, Duration, Lenient, State};
 
 use super::Trouble;
 use super::drift::Drifted;
@@ -58,19 +58,19 @@ pub(super) fn component(record: &Record, now: Timestamp) -> RuntimeComponentStat
     let mut set = |kind, holds: bool, reason: &str, message: String| {
         set_condition(&mut status.conditions, kind, holds, reason, &message, record.generation, now);
     };
-    set(kind::READY, state == State::Ready, reason, message.clone());
+    set(types::READY, state == State::Ready, reason, message.clone());
     let busy = matches!(state, State::Processing | State::Error | State::Deleting);
-    set(kind::RECONCILING, busy, reason::PROGRESSING, message.clone());
-    set(kind::STALLED, state == State::Warning, reason, message.clone());
-    set(kind::APPLIED, applied, if applied { reason::SUCCEEDED } else { reason }, applied_message(record, applied));
+    set(types::RECONCILING, busy, reason::PROGRESSING, message.clone());
+    set(types::STALLED, state == State::Warning, reason, message.clone());
+    set(types::APPLIED, applied, if applied { reason::SUCCEEDED } else { reason }, applied_message(record, applied));
     set(
-        kind::HEALTHY,
+        types::HEALTHY,
         healthy,
         if healthy { reason::SUCCEEDED } else { reason::PROGRESSING },
         ailment(&record.condition),
     );
     set(
-        kind::DRIFTED,
+        types::DRIFTED,
         !standing.is_empty(),
         if standing.is_empty() { "InSync" } else { "Drifted" },
         drift_message(&standing),
@@ -219,13 +219,13 @@ pub(super) fn history(record: &Record, outcome: Outcome, message: Option<String>
     let desired = record.desired.as_ref();
     let millis = |duration: std::time::Duration| {
         let whole = std::time::Duration::from_millis(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX));
-        Some(Open::Known(Duration::from(whole)))
+        Some(Lenient::Known(Duration::from(whole)))
     };
     HistoryEntry {
         revision: record.revision.shown.to_string(),
         digest: desired.map(|desired| desired.digest.to_string()).unwrap_or_default(),
         version: desired.map(|desired| desired.version.to_string()),
-        outcome: Open::Known(outcome),
+        outcome: Lenient::Known(outcome),
         started_at: Some(Time(record.began)),
         apply_time: record.applied_at.and_then(|at| millis(since(at, record.began))),
         total_time: millis(since(now, record.began)),
@@ -282,7 +282,7 @@ pub(crate) fn set_condition(
 
 /// Takes out what by convention is only there while it holds.
 fn drop_false(conditions: &mut Vec<StatusCondition>) {
-    let while_it_holds = [kind::RECONCILING, kind::STALLED];
+    let while_it_holds = [types::RECONCILING, types::STALLED];
     conditions.retain(|condition| condition.status == "True" || !while_it_holds.contains(&&*condition.type_));
 }
 

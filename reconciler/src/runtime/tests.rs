@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use reeve_crds::condition::Condition;
 use reeve_crds::runtime_component::{Health as Ailment, RuntimeComponentStatus, UnhealthyObject};
-use reeve_crds::{ObjectRef, Open, State};
+use reeve_crds::{Lenient, ObjectRef, State};
 use reeve_renderer::object::ObjectKey;
 
 use super::Trouble;
@@ -78,7 +78,7 @@ fn settling(health: Ailment) -> Record {
     let mut record = record(Phase::Settling { deadline: at(10) });
     let object = ObjectRef { kind: "Job".to_owned(), name: "a".to_owned(), ..ObjectRef::default() };
     let message = Some("it broke".to_owned());
-    record.condition.unhealthy.push(UnhealthyObject { object, health: Open::Known(health), message });
+    record.condition.unhealthy.push(UnhealthyObject { object, health: Lenient::Known(health), message });
     record.condition.total = 1;
     record
 }

@@ -8,7 +8,7 @@ use kube::api::ListParams;
 use kube::{Api, Client};
 use reeve_crds::runtime::{Applier, RuntimeStatus};
 use reeve_crds::runtime_component::{RuntimeComponent, RuntimeComponentSpec, RuntimeComponentStatus};
-use reeve_crds::{Open, Runtime, State};
+use reeve_crds::{Lenient, Runtime, State};
 use reeve_renderer::object::ObjectKey;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::{AbortHandle, JoinSet};
@@ -317,7 +317,7 @@ impl Worker {
 
     fn applier(&self) -> Applier {
         Applier {
-            kind: Some(Open::Known(self.object.spec.target.kind)),
+            kind: Some(Lenient::Known(self.object.spec.target.kind)),
             identity: Some(self.setup.identity.clone()),
             version: Some(reeve_process::version::VERSION.to_owned()),
             kubernetes_version: self.offer.as_ref().map(|offer| offer.version.clone()),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use reeve_crds::condition::{Condition, kind, reason};
+use reeve_crds::condition::{Condition, reason, types};
 use reeve_crds::git_source::status::{Commit, NotReady, Rejected, RuntimeCounts};
 use reeve_crds::{GitSource, GitSourceStatus, State};
 
@@ -198,7 +198,7 @@ impl Report {
 
 /// What a status says if what was in force then was not trusted, or nothing was, in the words of a told failure.
 pub(super) fn distrust(status: &GitSourceStatus) -> Option<String> {
-    let is_it = |condition: &&Condition| condition.type_ == kind::VERIFIED && condition.status == "False";
+    let is_it = |condition: &&Condition| condition.type_ == types::VERIFIED && condition.status == "False";
     let condition = status.conditions.iter().find(is_it).filter(|_| status.rejected.is_none())?;
     Some(format!("{}: {}", condition.reason, condition.message))
 }
@@ -219,32 +219,32 @@ pub(super) fn source(
     let mut set = |kind, holds, reason: &str, message: &str| {
         set_condition(&mut conditions, kind, holds, reason, message, report.generation, now);
     };
-    set(kind::READY, state == State::Ready, &why, &message);
+    set(types::READY, state == State::Ready, &why, &message);
     match &report.unfetched {
-        Some((finding, _)) => set(kind::FETCHED, false, finding.reason, &finding.message),
-        None => set(kind::FETCHED, true, reason::SUCCEEDED, "the repository was reached"),
+        Some((finding, _)) => set(types::FETCHED, false, finding.reason, &finding.message),
+        None => set(types::FETCHED, true, reason::SUCCEEDED, "the repository was reached"),
     }
     let (unsigned, invalid) = match &report.rejected {
         Some(rejected) if is_signature_reason(&rejected.reason) => (Some(rejected), None),
         rejected => (None, rejected.as_ref()),
     };
     match invalid {
-        Some(rejected) => set(kind::VALIDATED, false, &rejected.reason, &rejected.message),
+        Some(rejected) => set(types::VALIDATED, false, &rejected.reason, &rejected.message),
         None if report.revision.is_some() => {
-            set(kind::VALIDATED, true, reason::SUCCEEDED, "the whole repository is valid");
+            set(types::VALIDATED, true, reason::SUCCEEDED, "the whole repository is valid");
         }
         None => {}
     }
     match (&report.distrust, unsigned, &report.verified) {
-        (Some(finding), ..) => set(kind::VERIFIED, false, finding.reason, &finding.message),
-        (None, Some(rejected), _) => set(kind::VERIFIED, false, &rejected.reason, &rejected.message),
+        (Some(finding), ..) => set(types::VERIFIED, false, finding.reason, &finding.message),
+        (None, Some(rejected), _) => set(types::VERIFIED, false, &rejected.reason, &rejected.message),
         (None, None, Some((revision, by))) => {
-            set(kind::VERIFIED, true, reason::SUCCEEDED, &format!("{revision} is signed by {by}"));
+            set(types::VERIFIED, true, reason::SUCCEEDED, &format!("{revision} is signed by {by}"));
         }
         (None, None, None) => {}
     }
     if object.spec.verify.is_none() {
-        conditions.retain(|condition| condition.type_ != kind::VERIFIED);
+        conditions.retain(|condition| condition.type_ != types::VERIFIED);
     }
     GitSourceStatus {
         observed_generation: report.generation,

@@ -87,12 +87,12 @@ pub(super) struct Reported<'a> {
 
 impl<'a> Reported<'a> {
     fn ready_condition(&self) -> Option<&'a Condition> {
-        self.conditions.iter().find(|condition| condition.type_ == condition::kind::READY)
+        self.conditions.iter().find(|condition| condition.type_ == condition::types::READY)
     }
 
     /// Whether the newest commit could not be put in force: not fetched, not signed as it must be, or not valid.
     pub(super) fn is_held_back(&self) -> bool {
-        let steps = [condition::kind::FETCHED, condition::kind::VERIFIED, condition::kind::VALIDATED];
+        let steps = [condition::types::FETCHED, condition::types::VERIFIED, condition::types::VALIDATED];
         self.conditions.iter().any(|condition| steps.contains(&&*condition.type_) && condition.status == "False")
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use reeve_crds::condition::{kind, reason};
+use reeve_crds::condition::{reason, types};
 use reeve_crds::outcome::{Drift, Failure, Rendered};
 use reeve_crds::runtime::{Applier, ComponentSummary, RuntimeStatus};
 use reeve_crds::{Count, State};
@@ -58,14 +58,14 @@ pub(in crate::runtime) fn runtime(
     let mut set = |kind, holds: bool, reason: &str, message: &str| {
         set_condition(&mut status.conditions, kind, holds, reason, message, facts.generation, now);
     };
-    set(kind::READY, state == State::Ready, &why, &message);
+    set(types::READY, state == State::Ready, &why, &message);
     let busy = matches!(state, State::Processing | State::Error | State::Deleting);
-    set(kind::RECONCILING, busy, reason::PROGRESSING, &message);
-    set(kind::STALLED, state == State::Warning, &why, &message);
-    set(kind::APPLIED, all_applied, if all_applied { reason::SUCCEEDED } else { &why }, &message);
-    set(kind::HEALTHY, all_ready, if all_ready { reason::SUCCEEDED } else { &why }, &message);
+    set(types::RECONCILING, busy, reason::PROGRESSING, &message);
+    set(types::STALLED, state == State::Warning, &why, &message);
+    set(types::APPLIED, all_applied, if all_applied { reason::SUCCEEDED } else { &why }, &message);
+    set(types::HEALTHY, all_ready, if all_ready { reason::SUCCEEDED } else { &why }, &message);
     set(
-        kind::DRIFTED,
+        types::DRIFTED,
         drifted > 0,
         if drifted > 0 { "Drifted" } else { "InSync" },
         &format!("{drifted} objects differ"),
@@ -73,9 +73,9 @@ pub(in crate::runtime) fn runtime(
     match facts.offer {
         Some(offer) if offer.declared => {
             let capable = offer.lacking.is_empty();
-            set(kind::CAPABLE, capable, if capable { reason::SUCCEEDED } else { reason::INCAPABLE }, &offer.message());
+            set(types::CAPABLE, capable, if capable { reason::SUCCEEDED } else { reason::INCAPABLE }, &offer.message());
         }
-        Some(_) => status.conditions.retain(|condition| condition.type_ != kind::CAPABLE),
+        Some(_) => status.conditions.retain(|condition| condition.type_ != types::CAPABLE),
         None => {}
     }
     drop_false(&mut status.conditions);

@@ -1,7 +1,7 @@
 //! Whether the cluster is what the runtime's file says it is.
 
 use reeve_crds::RuntimeStatus;
-use reeve_crds::condition::{kind, reason};
+use reeve_crds::condition::{reason, types};
 
 use super::Worker;
 use crate::runtime::capabilities::{Offer, look};
@@ -34,6 +34,6 @@ impl Worker {
 
 /// What was last said of it, perhaps by another process.
 pub(super) fn told(status: &RuntimeStatus) -> Option<String> {
-    let capable = status.conditions.iter().find(|condition| condition.type_ == kind::CAPABLE);
+    let capable = status.conditions.iter().find(|condition| condition.type_ == types::CAPABLE);
     capable.map(|condition| condition.message.clone())
 }

@@ -181,10 +181,10 @@ impl Worker {
             revision: desired.revision.shown.to_string(),
             digest: desired.digest.to_string(),
             version: None,
-            outcome: reeve_crds::Open::Known(Outcome::Succeeded),
+            outcome: reeve_crds::Lenient::Known(Outcome::Succeeded),
             started_at: Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(rollout.began)),
             apply_time: None,
-            total_time: Some(reeve_crds::Open::Known(millis.into())),
+            total_time: Some(reeve_crds::Lenient::Known(millis.into())),
             changes: Some(rollout.changes),
             message: None,
         };

@@ -7,7 +7,7 @@ use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Config};
 use reeve_crds::outcome::Outcome;
-use reeve_crds::{Inventory, Open, State};
+use reeve_crds::{Inventory, Lenient, State};
 use reeve_process::Gate;
 use reeve_reconciler::clock::{Clock, ManualClock};
 use reeve_reconciler::cluster::{Account, Cluster};
@@ -69,7 +69,7 @@ async fn waited_for(prefix: &str, code: u16) {
     assert_eq!(proxy.refused(), 3);
     let component = scene.component_is("web", State::Ready, "Succeeded").await;
     let outcomes: Vec<_> = component.status.unwrap().history.into_iter().map(|entry| entry.outcome).collect();
-    assert_eq!(outcomes, [Open::Known(Outcome::Succeeded)], "it failed in between");
+    assert_eq!(outcomes, [Lenient::Known(Outcome::Succeeded)], "it failed in between");
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use reeve_crds::inventory::EntryState;
 use reeve_crds::runtime_component::UnhealthyObject;
-use reeve_crds::{GitSource, Inventory, InventoryEntry, Open, Runtime, RuntimeComponent, State, condition};
+use reeve_crds::{GitSource, Inventory, InventoryEntry, Lenient, Runtime, RuntimeComponent, State, condition};
 use serde::Serialize;
 
 use super::super::governed::{Governed, standing};
@@ -140,7 +140,7 @@ fn is_of(component: &RuntimeComponent, namespace: Option<&String>, runtime: &str
 /// Whether a component without a `RuntimeComponent` is no longer wanted. What is planned is wanted: its `RuntimeComponent`
 /// and the status of its runtime are written a moment later.
 fn has_left(runtime: &Runtime, component: &str, entries: &[&InventoryEntry]) -> bool {
-    let has = |state| entries.iter().any(|entry| entry.state == Open::Known(state));
+    let has = |state| entries.iter().any(|entry| entry.state == Lenient::Known(state));
     let status = runtime.status.as_ref().filter(|status| status.desired.is_some());
     let is_listed = status.is_none_or(|status| {
         let mut listed = status.components.iter();
@@ -158,7 +158,7 @@ fn governed<K: Governed>(object: &K, name: String) -> Node {
 /// Whether everything that Git wants of a component is there. The inventory says so seconds later.
 fn is_applied(component: &RuntimeComponent) -> bool {
     component.status.as_ref().is_some_and(|status| {
-        let applied = status.conditions.iter().find(|condition| condition.type_ == condition::kind::APPLIED);
+        let applied = status.conditions.iter().find(|condition| condition.type_ == condition::types::APPLIED);
         applied.is_some_and(|applied| applied.status == "True")
             && status.observed_generation >= component.metadata.generation
     })
@@ -172,11 +172,11 @@ fn object(entry: &InventoryEntry, unhealthy: &[UnhealthyObject], applied: bool) 
             == (&entry.group, &entry.kind, &entry.namespace, &entry.name)
     });
     let details = match &entry.state {
-        Open::Known(EntryState::Applied) => Vec::new(),
-        Open::Known(EntryState::Planned) if applied => Vec::new(),
-        Open::Known(EntryState::Planned) => vec!["planned".to_owned()],
-        Open::Known(EntryState::Deleting) => vec!["deleting".to_owned()],
-        Open::Other(word) => vec![word.clone()],
+        Lenient::Known(EntryState::Applied) => Vec::new(),
+        Lenient::Known(EntryState::Planned) if applied => Vec::new(),
+        Lenient::Known(EntryState::Planned) => vec!["planned".to_owned()],
+        Lenient::Known(EntryState::Deleting) => vec!["deleting".to_owned()],
+        Lenient::Other(word) => vec![word.clone()],
     };
     Node { name, details, trouble: sick.map(ailment), ..Node::default() }
 }
@@ -195,8 +195,8 @@ pub(super) fn object_name(group: &str, kind: &str, namespace: &str, name: &str) 
 
 fn ailment(sick: &UnhealthyObject) -> String {
     let health = match &sick.health {
-        Open::Known(health) => format!("{health:?}"),
-        Open::Other(word) => word.clone(),
+        Lenient::Known(health) => format!("{health:?}"),
+        Lenient::Other(word) => word.clone(),
     };
     match &sick.message {
         Some(message) => format!("{health}, {message}"),

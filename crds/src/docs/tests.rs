@@ -3,13 +3,13 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{fields, page};
+use super::{fields, markdown};
 use crate::definitions;
 
 #[test]
 fn the_checked_in_page_is_what_the_types_say() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/crds.md");
-    let page = page(&definitions::all().unwrap()).unwrap();
+    let page = markdown(&definitions::all().unwrap()).unwrap();
     assert!(fs::read_to_string(file).unwrap() == page, "docs/crds.md is stale: run `make crds`");
 }
 
@@ -47,7 +47,7 @@ fn a_field_has_its_type_default_limits_and_text() {
 #[test]
 fn every_field_of_every_kind_is_on_the_page() {
     let crds = definitions::all().unwrap();
-    let page = page(&crds).unwrap();
+    let page = markdown(&crds).unwrap();
     for crd in &crds {
         let kind = &crd.spec.names.kind;
         let (_, rest) = page.split_once(&format!("\n## {kind}\n")).unwrap();

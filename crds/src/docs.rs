@@ -21,7 +21,7 @@ be left out. Nothing fills in a status: a field that is not there is not known.
 ";
 
 /// The page with the reference of these kinds.
-pub fn page(crds: &[CustomResourceDefinition]) -> Result<String, DefinitionError> {
+pub fn markdown(crds: &[CustomResourceDefinition]) -> Result<String, DefinitionError> {
     let mut text = HEAD.to_owned();
     text.push_str("\n| kind | short | lives in |\n|---|---|---|\n");
     for crd in crds {
@@ -32,7 +32,7 @@ pub fn page(crds: &[CustomResourceDefinition]) -> Result<String, DefinitionError
         let _ = writeln!(text, "| [{kind}](#{}) | `{short}` | {place} |", kind.to_lowercase());
     }
     for crd in crds {
-        let make = |cause| DefinitionError::Page { name: crd.spec.names.plural.clone(), cause };
+        let make = |cause| DefinitionError::Docs { name: crd.spec.names.plural.clone(), cause };
         kind(&serde_json::to_value(crd).map_err(make)?, &mut text);
     }
     Ok(text)

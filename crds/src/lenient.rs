@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 /// The schema is that of the closed set: only reading is lenient.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Open<T> {
+pub enum Lenient<T> {
     /// A value that this version knows.
     Known(T),
     /// A word that this version does not know.
     Other(String),
 }
 
-impl<T> Open<T> {
+impl<T> Lenient<T> {
     /// The value, if this version knows it.
     pub fn known(&self) -> Option<&T> {
         match self {
@@ -27,13 +27,13 @@ impl<T> Open<T> {
     }
 }
 
-impl<T> From<T> for Open<T> {
+impl<T> From<T> for Lenient<T> {
     fn from(value: T) -> Self {
         Self::Known(value)
     }
 }
 
-impl<T: JsonSchema> JsonSchema for Open<T> {
+impl<T: JsonSchema> JsonSchema for Lenient<T> {
     fn inline_schema() -> bool {
         true
     }
@@ -49,7 +49,7 @@ impl<T: JsonSchema> JsonSchema for Open<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::Open;
+    use super::Lenient;
     use crate::state::State;
 
     #[test]
@@ -58,10 +58,10 @@ mod tests {
         enum Light {
             On,
         }
-        let read: Vec<Open<Light>> = serde_json::from_str(r#"["On","Dimmed"]"#).unwrap();
-        assert_eq!(read, [Open::Known(Light::On), Open::Other("Dimmed".to_owned())]);
+        let read: Vec<Lenient<Light>> = serde_json::from_str(r#"["On","Dimmed"]"#).unwrap();
+        assert_eq!(read, [Lenient::Known(Light::On), Lenient::Other("Dimmed".to_owned())]);
         assert_eq!(serde_json::to_string(&read).unwrap(), r#"["On","Dimmed"]"#);
         assert_eq!(read[1].known(), None);
-        assert_eq!(Open::from(State::Ready).known(), Some(&State::Ready));
+        assert_eq!(Lenient::from(State::Ready).known(), Some(&State::Ready));
     }
 }
