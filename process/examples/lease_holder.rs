@@ -91,7 +91,7 @@ async fn work(args: Args, process: Process) -> Result<(), BoxError> {
 /// Term after term.
 async fn lead(gate: &Gate, config: &Config, namespace: &str) -> Result<Infallible, BoxError> {
     loop {
-        let term = gate.leading().await?;
+        let term = gate.wait_for_term().await?;
         let mut writers = JoinSet::new();
         for number in 0..WRITERS {
             // One of them connects anew for every write.
@@ -106,7 +106,7 @@ async fn lead(gate: &Gate, config: &Config, namespace: &str) -> Result<Infallibl
         if let Some(Ok(Err(error))) = writers.join_next().await
             && !NotLeader::is_cause_of(error.as_ref())
         {
-            warn!("cannot write: {}", reeve_process::chain(error.as_ref()));
+            warn!("cannot write: {}", reeve_process::error_chain(error.as_ref()));
         }
         writers.shutdown().await;
         info!(term = term.number(), over = term.check().is_err(), "stopped writing");

@@ -4,11 +4,11 @@
 /// for a process that mostly waits that is memory for nothing. To be called before there are other threads.
 #[cfg(target_env = "gnu")]
 #[expect(unsafe_code, reason = "the allocator is told by a C function alone")]
-pub fn share() {
+pub fn use_one_arena() {
     // SAFETY: it changes a number that malloc reads, and no other thread is there to read it meanwhile.
     unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
 }
 
 /// Other allocators do as they like.
 #[cfg(not(target_env = "gnu"))]
-pub fn share() {}
+pub fn use_one_arena() {}

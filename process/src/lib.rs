@@ -44,4 +44,4 @@ pub mod version;
 pub use args::ProcessArgs;
 pub use gate::{Gate, NotLeader, Term};
 pub use lease::LeaseConfig;
-pub use process::{Process, chain, run};
+pub use process::{Process, error_chain, run};

@@ -14,7 +14,7 @@ use tracing::{error, info};
 
 use crate::admin::Pages;
 use crate::args::{AdminAddress, ProcessArgs};
-use crate::gate::{Gate, Requests};
+use crate::gate::{Gate, RequestMetrics};
 use crate::health::Health;
 use crate::lease::{LeaseConfig, LeaseMetrics, contend};
 use crate::logs::{self, LogError};
@@ -48,7 +48,7 @@ pub struct Process {
     pub health: Health,
     pub shutdown: Shutdown,
     /// Counts what clients ask of an API server.
-    pub requests: Requests,
+    pub request_metrics: RequestMetrics,
     leases: LeaseMetrics,
     tasks: Tasks,
 }
@@ -56,9 +56,9 @@ pub struct Process {
 impl Process {
     fn new(binary: &'static str) -> Self {
         let (metrics, shutdown) = (Metrics::new(binary), Shutdown::default());
-        let (leases, requests) = (LeaseMetrics::register(&metrics), Requests::register(&metrics));
+        let (leases, request_metrics) = (LeaseMetrics::register(&metrics), RequestMetrics::register(&metrics));
         let (tasks, health) = (Tasks::new(shutdown.clone()), Health::default());
-        Self { metrics, health, shutdown, requests, leases, tasks }
+        Self { metrics, health, shutdown, request_metrics, leases, tasks }
     }
 
     /// Runs `work` beside `main`; the drain waits for it, so it must watch [`Shutdown::draining`]. If it panics the
@@ -91,7 +91,7 @@ impl Process {
             };
             contender.run(stop).await;
         });
-        gate.counting(&self.requests)
+        gate.with_request_metrics(&self.request_metrics)
     }
 }
 
@@ -116,12 +116,12 @@ where
         Ok(runtime) => runtime,
         Err(error) => {
             // There is no log to write to yet.
-            let _ = writeln!(std::io::stderr(), "{binary}: {}", chain(&error));
+            let _ = writeln!(std::io::stderr(), "{binary}: {}", error_chain(&error));
             return ExitCode::FAILURE;
         }
     };
     let code = runtime.block_on(drive(args, binary, main)).unwrap_or_else(|error| {
-        error!("{}", chain(&error));
+        error!("{}", error_chain(&error));
         ExitCode::FAILURE
     });
     // Dropping it would wait for blocking work that nobody waits for any more.
@@ -190,7 +190,7 @@ async fn serve_admin(address: AdminAddress, process: &Process, edges: &mut JoinS
 
 /// An error with all its causes on one line. Libraries whose errors print their source themselves get no echo, and of an
 /// error of several lines only the first is kept: below it some show the text that they could not read, secrets and all.
-pub fn chain(error: &(dyn Error + 'static)) -> String {
+pub fn error_chain(error: &(dyn Error + 'static)) -> String {
     let first_line = |error: &dyn Error| error.to_string().lines().next().unwrap_or_default().to_owned();
     let mut line = first_line(error);
     let mut cause = error.source();
@@ -207,7 +207,7 @@ pub fn chain(error: &(dyn Error + 'static)) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::chain;
+    use super::error_chain;
 
     #[derive(Debug, thiserror::Error)]
     #[error("cannot read the kubeconfig")]
@@ -219,6 +219,6 @@ mod tests {
 
     #[test]
     fn of_a_cause_that_quotes_what_it_could_not_read_only_the_first_line_is_told() {
-        assert_eq!(chain(&Outer(Inner)), "cannot read the kubeconfig: line 13: expected a string");
+        assert_eq!(error_chain(&Outer(Inner)), "cannot read the kubeconfig: line 13: expected a string");
     }
 }

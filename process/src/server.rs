@@ -26,7 +26,7 @@ const MAX_HEADERS: usize = 64;
 const HEAD_WITHIN: Duration = Duration::from_secs(5);
 const WHOLE_WITHIN: Duration = Duration::from_secs(15);
 /// After `accept` failed, most likely for want of file descriptors.
-const BREATH: Duration = Duration::from_millis(100);
+const ACCEPT_BACKOFF: Duration = Duration::from_millis(100);
 
 /// An address cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -80,7 +80,7 @@ impl Server {
                 }
                 Err(error) => {
                     warn!(purpose = self.purpose, %error, "cannot accept a connection");
-                    sleep(BREATH).await;
+                    sleep(ACCEPT_BACKOFF).await;
                 }
             }
         }

@@ -23,7 +23,7 @@ pub struct Shutdown(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    asked: CancellationToken,
+    requested: CancellationToken,
     draining: CancellationToken,
     closing: CancellationToken,
     guards: Mutex<Guards>,
@@ -46,12 +46,12 @@ enum Stage {
 impl Shutdown {
     /// Asks the process to stop, as a signal does. Asking again changes nothing.
     pub fn begin(&self) {
-        self.0.asked.cancel();
+        self.0.requested.cancel();
     }
 
     /// Resolves when the process has been asked to stop. It still takes work: see [`Shutdown::draining`].
-    pub async fn asked(&self) {
-        self.0.asked.cancelled().await;
+    pub async fn requested(&self) {
+        self.0.requested.cancelled().await;
     }
 
     /// Resolves when no new work may begin.
@@ -75,15 +75,15 @@ impl Shutdown {
 
     /// The process does not end its drain while this lives, until the deadline; `name` is who is logged if it does.
     pub fn guard(&self, name: impl Into<String>) -> DrainGuard {
-        self.hold(Stage::Draining, name.into())
+        self.add_guard(Stage::Draining, name.into())
     }
 
     /// The process does not end while this lives, until the deadline.
     pub fn closing_guard(&self, name: impl Into<String>) -> DrainGuard {
-        self.hold(Stage::Closing, name.into())
+        self.add_guard(Stage::Closing, name.into())
     }
 
-    fn hold(&self, stage: Stage, name: String) -> DrainGuard {
+    fn add_guard(&self, stage: Stage, name: String) -> DrainGuard {
         let mut guards = self.guards();
         guards.next += 1;
         let number = guards.next;
@@ -92,7 +92,7 @@ impl Shutdown {
     }
 
     /// Resolves when no guard of `stage` is held.
-    async fn free(&self, stage: Stage) {
+    async fn wait_for_guards(&self, stage: Stage) {
         loop {
             // Made before the look, so that a guard dropped in between is not missed.
             let changed = self.0.changed.notified();

@@ -11,7 +11,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use kube::{Client, Config};
 use reeve_process::Term;
-use reeve_process::gate::{Acceptance, GatedClientError};
+use reeve_process::gate::{AuthStatus, GatedClientError};
 
 use crate::clock::after;
 
@@ -69,7 +69,7 @@ struct Inner {
     kinds: Kinds,
     breaker: Breaker,
     flights: Flights,
-    acceptance: Acceptance,
+    acceptance: AuthStatus,
     /// Version of Kubernetes, and when it was asked for.
     version: tokio::sync::Mutex<Option<(Timestamp, String)>>,
 }
@@ -85,8 +85,8 @@ impl Cluster {
     pub fn new(term: Term, mut config: Config) -> Result<Self, GatedClientError> {
         // Tries again are ours to time and to tell: inside the client they would hold a slot and hide why.
         config.default_retry = false;
-        let acceptance = Acceptance::default();
-        let own = term.client_telling(&config, &acceptance)?;
+        let acceptance = AuthStatus::default();
+        let own = term.client_with_auth_status(&config, &acceptance)?;
         let clients = Mutex::new(HashMap::from([(Account::Own, own.clone())]));
         let (kinds, breaker, flights) = (Kinds::new(own), Breaker::default(), Flights::default());
         let version = tokio::sync::Mutex::default();
@@ -108,7 +108,7 @@ impl Cluster {
         if let Account::Service { namespace, name } = account {
             config.auth_info.impersonate = Some(format!("system:serviceaccount:{namespace}:{name}"));
         }
-        let client = self.0.term.client_telling(&config, &self.0.acceptance)?;
+        let client = self.0.term.client_with_auth_status(&config, &self.0.acceptance)?;
         clients.insert(account.clone(), client.clone());
         Ok(client)
     }
@@ -140,7 +140,7 @@ impl Cluster {
     }
 
     /// Whether the API server accepts our credentials.
-    pub fn acceptance(&self) -> &Acceptance {
+    pub fn acceptance(&self) -> &AuthStatus {
         &self.0.acceptance
     }
 

@@ -374,8 +374,9 @@ impl Source {
         let before = self.in_force.clone();
         let (namespace, source, wanted) = (self.namespace.clone(), self.name.clone(), revision.clone());
         let opened = tokio::task::spawn_blocking(move || {
-            let unreadable =
-                |error: crate::git::MirrorError| Finding::new(error.reason(), reeve_process::chain(&error), false);
+            let unreadable = |error: crate::git::MirrorError| {
+                Finding::new(error.reason(), reeve_process::error_chain(&error), false)
+            };
             let tree = mirrors.tree(&url, &wanted.commit, &path).map_err(unreadable)?;
             let before =
                 before.and_then(|before| mirrors.tree(&before.url, &before.revision.commit, &before.path).ok());
@@ -390,7 +391,7 @@ impl Source {
                     };
                     Finding { count: Some(errors.count()), ..Finding::new(reason, error.to_string(), false) }
                 }
-                OpenError::Read(_) => Finding::new("Unreadable", reeve_process::chain(&error), true),
+                OpenError::Read(_) => Finding::new("Unreadable", reeve_process::error_chain(&error), true),
             })
         });
         let opened = opened.await.unwrap_or_else(|_| Err(Finding::new("Unreadable", "the render broke off", true)))?;

@@ -13,7 +13,7 @@ use tower::{BoxError, ServiceBuilder};
 
 use super::Term;
 use super::connection::GatedConnector;
-use super::credentials::{Acceptance, CredentialsLayer};
+use super::credentials::{AuthStatus, CredentialsLayer};
 
 /// A gated client cannot be made from this configuration.
 #[derive(Debug, thiserror::Error)]
@@ -46,16 +46,20 @@ impl Term {
     /// - What a server has received it may carry out late, and a proxy in between may deliver late. Writes of several
     ///   steps are therefore fenced by a resourceVersion as well.
     pub fn client(&self, config: &Config) -> Result<Client, GatedClientError> {
-        self.client_telling(config, &Acceptance::default())
+        self.client_with_auth_status(config, &AuthStatus::default())
     }
 
-    /// As [`Term::client`], and tells whether its credentials are accepted.
-    pub fn client_telling(&self, config: &Config, acceptance: &Acceptance) -> Result<Client, GatedClientError> {
+    /// As [`Term::client`], and keeps `auth_status` up to date with whether its credentials are accepted.
+    pub fn client_with_auth_status(
+        &self,
+        config: &Config,
+        auth_status: &AuthStatus,
+    ) -> Result<Client, GatedClientError> {
         if config.proxy_url.is_some() {
             return Err(GatedClientError::Proxy);
         }
         let mut config = config.clone();
-        let credentials = CredentialsLayer::new(&mut config.auth_info, acceptance.clone())
+        let credentials = CredentialsLayer::new(&mut config.auth_info, auth_status.clone())
             .map_err(|(file, cause)| GatedClientError::Token { file, cause })?;
         let namespace = config.default_namespace.clone();
         let failed = |cause| GatedClientError::Client { cluster: config.cluster_url.clone(), cause: Box::new(cause) };
@@ -75,7 +79,7 @@ impl Term {
             .option_layer(config.auth_layer().map_err(failed)?)
             .layer(credentials)
             .layer(config.extra_headers_layer().map_err(failed)?)
-            .layer(self.requests())
+            .layer(self.request_metrics())
             .map_err(BoxError::from)
             .service(client);
         Ok(Client::new(service, namespace))

@@ -1,7 +1,7 @@
 //! Who we say we are, and whether the API server believes it.
 //!
 //! A token in a file is replaced before it runs out, or after: kube reads it again once a minute, which is late for the
-//! latter. Here a refusal has it read anew before the next request.
+//! latter. Here a refusal has it read again before the next request.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,27 +16,27 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tower::{Layer, Service};
 
-/// How long a token is used without looking whether there is another.
-const LOOK_EVERY: Duration = Duration::from_secs(30);
+/// How long a token is used before its file is read again.
+const REREAD_EVERY: Duration = Duration::from_secs(30);
 
-/// Whether the API server accepts who we say we are, as far as it was asked. Clones are the same.
+/// Whether the API server accepts our credentials, by its last response. Clones are the same.
 #[derive(Clone, Debug)]
-pub struct Acceptance(Arc<watch::Sender<bool>>);
+pub struct AuthStatus(Arc<watch::Sender<bool>>);
 
-impl Default for Acceptance {
+impl Default for AuthStatus {
     fn default() -> Self {
         Self(Arc::new(watch::Sender::new(true)))
     }
 }
 
-impl Acceptance {
-    /// Resolves when we are accepted, or when we are not.
-    pub async fn becomes(&self, accepted: bool) {
+impl AuthStatus {
+    /// Resolves when our credentials are accepted, or when they are not.
+    pub async fn wait_for(&self, accepted: bool) {
         // The sender is our own.
         let _ = self.0.subscribe().wait_for(|now| *now == accepted).await;
     }
 
-    fn saw(&self, status: StatusCode) {
+    fn on_response(&self, status: StatusCode) {
         // A server in trouble may not have come to look.
         if status.is_server_error() {
             return;
@@ -56,21 +56,21 @@ struct TokenFile {
 #[derive(Debug)]
 struct Read {
     header: HeaderValue,
-    look_at: Instant,
+    reread_at: Instant,
 }
 
 impl TokenFile {
     fn open(path: PathBuf) -> Result<Self, std::io::Error> {
         let header = read(&path)?;
-        Ok(Self { path, read: Mutex::new(Read { header, look_at: Instant::now() + LOOK_EVERY }) })
+        Ok(Self { path, read: Mutex::new(Read { header, reread_at: Instant::now() + REREAD_EVERY }) })
     }
 
     /// What to send. One that cannot be read any more is used until it is refused, and then on.
     fn header(&self) -> HeaderValue {
         let now = Instant::now();
         let mut last = self.lock();
-        if now >= last.look_at {
-            last.look_at = now + LOOK_EVERY;
+        if now >= last.reread_at {
+            last.reread_at = now + REREAD_EVERY;
             if let Ok(header) = read(&self.path) {
                 last.header = header;
             }
@@ -78,8 +78,8 @@ impl TokenFile {
         last.header.clone()
     }
 
-    fn doubt(&self) {
-        self.lock().look_at = Instant::now();
+    fn reread_next(&self) {
+        self.lock().reread_at = Instant::now();
     }
 
     fn lock(&self) -> MutexGuard<'_, Read> {
@@ -99,16 +99,16 @@ fn read(path: &Path) -> Result<HeaderValue, std::io::Error> {
 #[derive(Clone, Debug)]
 pub(super) struct CredentialsLayer {
     file: Option<Arc<TokenFile>>,
-    acceptance: Acceptance,
+    auth_status: AuthStatus,
 }
 
 impl CredentialsLayer {
     /// Takes the token file out of the configuration, if that is what would be used of it.
-    pub(super) fn new(info: &mut AuthInfo, acceptance: Acceptance) -> Result<Self, (PathBuf, std::io::Error)> {
+    pub(super) fn new(info: &mut AuthInfo, auth_status: AuthStatus) -> Result<Self, (PathBuf, std::io::Error)> {
         let other = info.token.is_some() || info.auth_provider.is_some() || info.username.is_some();
         let path = if other { None } else { info.token_file.take().map(PathBuf::from) };
         let file = path.map(|path| TokenFile::open(path.clone()).map_err(|cause| (path, cause))).transpose()?;
-        Ok(Self { file: file.map(Arc::new), acceptance })
+        Ok(Self { file: file.map(Arc::new), auth_status })
     }
 }
 
@@ -148,9 +148,9 @@ where
         async move {
             let answer = answer.await?;
             if let Some(file) = with.file.filter(|_| answer.status() == StatusCode::UNAUTHORIZED) {
-                file.doubt();
+                file.reread_next();
             }
-            with.acceptance.saw(answer.status());
+            with.auth_status.on_response(answer.status());
             Ok(answer)
         }
         .boxed()
@@ -172,8 +172,8 @@ mod tests {
         write("old");
         let path = file.path().display().to_string();
         let mut info = AuthInfo { token_file: Some(path), ..AuthInfo::default() };
-        let acceptance = Acceptance::default();
-        let layer = CredentialsLayer::new(&mut info, acceptance.clone()).unwrap();
+        let auth_status = AuthStatus::default();
+        let layer = CredentialsLayer::new(&mut info, auth_status.clone()).unwrap();
         assert_eq!(info.token_file, None);
         let expired = Arc::new(Mutex::new("nothing".to_owned()));
         let server = {
@@ -192,11 +192,11 @@ mod tests {
         assert_eq!(ask().await.1, "old", "it is good yet");
         *expired.lock().unwrap() = "old".to_owned();
         assert_eq!(ask().await.0.status, 401);
-        acceptance.becomes(false).await;
+        auth_status.wait_for(false).await;
         assert_eq!(ask().await.1, "new");
-        acceptance.becomes(true).await;
+        auth_status.wait_for(true).await;
         write("newer");
-        tokio::time::advance(LOOK_EVERY).await;
+        tokio::time::advance(REREAD_EVERY).await;
         assert_eq!(ask().await.1, "newer");
     }
 
@@ -204,9 +204,9 @@ mod tests {
     fn a_token_file_that_would_not_be_used_stays_where_it_is() {
         let mut info = AuthInfo { token_file: Some("/nowhere".to_owned()), ..AuthInfo::default() };
         info.token = Some("inline".to_owned().into());
-        CredentialsLayer::new(&mut info, Acceptance::default()).unwrap();
+        CredentialsLayer::new(&mut info, AuthStatus::default()).unwrap();
         assert_eq!(info.token_file.as_deref(), Some("/nowhere"));
         info.token = None;
-        assert!(CredentialsLayer::new(&mut info, Acceptance::default()).is_err());
+        assert!(CredentialsLayer::new(&mut info, AuthStatus::default()).is_err());
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::Requests;
+use super::RequestMetrics;
 use crate::boot_clock::{BootTime, Clock};
 
 /// This process does not lead, or no longer.
@@ -35,7 +35,7 @@ impl NotLeader {
 
 /// One stretch of leadership, from an acquisition to its end. Clones are of the same term.
 #[derive(Clone, Debug)]
-pub struct Term(Arc<Inner>, Requests);
+pub struct Term(Arc<Inner>, RequestMetrics);
 
 #[derive(Debug)]
 struct Inner {
@@ -52,15 +52,15 @@ impl Term {
     pub(super) fn begin(number: u64, until: BootTime, clock: Arc<dyn Clock>, margin: Option<Duration>) -> Self {
         let over = CancellationToken::new();
         let inner = Inner { number, until: AtomicU64::new(until.as_nanos()), over, clock, margin };
-        Self(Arc::new(inner), Requests::default())
+        Self(Arc::new(inner), RequestMetrics::default())
     }
 
     /// The same term, whose clients count here what they ask.
-    pub(super) fn counting(self, requests: &Requests) -> Self {
-        Self(self.0, requests.clone())
+    pub(super) fn with_request_metrics(self, request_metrics: &RequestMetrics) -> Self {
+        Self(self.0, request_metrics.clone())
     }
 
-    pub(super) fn requests(&self) -> Requests {
+    pub(super) fn request_metrics(&self) -> RequestMetrics {
         self.1.clone()
     }
 
@@ -83,7 +83,7 @@ impl Term {
     }
 
     /// Resolves at the end of the term.
-    pub async fn over(&self) {
+    pub async fn ended(&self) {
         while self.check().is_ok() {
             let left = self.until().saturating_since(self.0.clock.now());
             tokio::select! {
@@ -97,7 +97,7 @@ impl Term {
     pub async fn run<F: Future>(&self, work: F) -> Result<F::Output, NotLeader> {
         tokio::select! {
             biased;
-            () = self.over() => Err(NotLeader),
+            () = self.ended() => Err(NotLeader),
             output = work => Ok(output),
         }
     }

@@ -22,16 +22,16 @@ fn in_seconds(clock: &TestClock, seconds: u64) -> BootTime {
 async fn the_gate_is_closed_until_it_is_opened() {
     let (mut keeper, gate, clock) = gate();
     assert!(!gate.is_open());
-    keeper.set(Some(in_seconds(&clock, 10)));
+    keeper.set_term_end(Some(in_seconds(&clock, 10)));
     assert!(gate.is_open());
-    keeper.set(None);
+    keeper.set_term_end(None);
     assert_eq!(gate.check(), Err(NotLeader));
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_gate_closes_by_the_clock_though_nobody_closes_it() {
     let (mut keeper, gate, clock) = gate();
-    keeper.set(Some(in_seconds(&clock, 10)));
+    keeper.set_term_end(Some(in_seconds(&clock, 10)));
     advance(Duration::from_millis(9_999)).await;
     assert!(gate.is_open());
     advance(Duration::from_millis(1)).await;
@@ -41,23 +41,23 @@ async fn the_gate_closes_by_the_clock_though_nobody_closes_it() {
 #[tokio::test(start_paused = true)]
 async fn a_renewal_in_time_extends_the_term_and_a_late_one_begins_another() {
     let (mut keeper, gate, clock) = gate();
-    assert!(keeper.set(Some(in_seconds(&clock, 10))));
+    assert!(keeper.set_term_end(Some(in_seconds(&clock, 10))));
     let first = gate.term().unwrap();
     advance(Duration::from_secs(9)).await;
-    assert!(!keeper.set(Some(in_seconds(&clock, 10))));
+    assert!(!keeper.set_term_end(Some(in_seconds(&clock, 10))));
     advance(Duration::from_secs(9)).await;
     assert_eq!(first.check(), Ok(()));
 
     advance(Duration::from_secs(1)).await;
-    assert!(keeper.set(Some(in_seconds(&clock, 10))));
+    assert!(keeper.set_term_end(Some(in_seconds(&clock, 10))));
     assert_eq!((first.check(), gate.term().unwrap().number()), (Err(NotLeader), 2));
 }
 
 #[tokio::test(start_paused = true)]
 async fn whoever_waits_for_the_end_of_a_term_is_woken_at_its_deadline() {
     let (mut keeper, gate, clock) = gate();
-    keeper.set(Some(in_seconds(&clock, 10)));
-    let term = gate.leading().await.unwrap();
+    keeper.set_term_end(Some(in_seconds(&clock, 10)));
+    let term = gate.wait_for_term().await.unwrap();
     let began = Instant::now();
     assert_eq!(term.run(sleep(Duration::from_hours(1))).await, Err(NotLeader));
     assert_eq!(began.elapsed(), Duration::from_secs(10));
@@ -66,9 +66,9 @@ async fn whoever_waits_for_the_end_of_a_term_is_woken_at_its_deadline() {
 #[tokio::test(start_paused = true)]
 async fn whoever_waits_to_lead_gets_the_next_term() {
     let (mut keeper, gate, clock) = gate();
-    let (term, ()) = tokio::join!(gate.leading(), async {
+    let (term, ()) = tokio::join!(gate.wait_for_term(), async {
         sleep(Duration::from_secs(3)).await;
-        keeper.set(Some(in_seconds(&clock, 10)));
+        keeper.set_term_end(Some(in_seconds(&clock, 10)));
     });
     assert_eq!(term.unwrap().number(), 1);
 }
@@ -76,23 +76,23 @@ async fn whoever_waits_to_lead_gets_the_next_term() {
 #[tokio::test(start_paused = true)]
 async fn the_gate_closes_for_good_when_its_keeper_is_gone() {
     let (mut keeper, gate, clock) = gate();
-    keeper.set(Some(in_seconds(&clock, 10)));
+    keeper.set_term_end(Some(in_seconds(&clock, 10)));
     let term = gate.term().unwrap();
     drop(keeper);
     assert!(term.check().is_err());
-    assert!(gate.leading().await.is_err());
+    assert!(gate.wait_for_term().await.is_err());
 }
 
 #[tokio::test]
 async fn a_gate_that_nobody_guards_is_open() {
     let gate = Gate::always_open();
-    assert!(gate.is_open() && gate.leading().await.is_ok());
+    assert!(gate.is_open() && gate.wait_for_term().await.is_ok());
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_layer_starts_nothing_outside_the_term_and_drops_what_is_under_way_at_its_end() {
     let (mut keeper, gate, clock) = gate();
-    keeper.set(Some(in_seconds(&clock, 10)));
+    keeper.set_term_end(Some(in_seconds(&clock, 10)));
     let started = Arc::new(std::sync::atomic::AtomicU32::new(0));
     let count = started.clone();
     let mut service = gate.term().unwrap().layer().layer(service_fn(move |patience: u64| {
@@ -132,7 +132,7 @@ async fn a_connection_carries_nothing_once_its_term_has_run_out_by_the_clock() {
     let to = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
     let clock = Arc::new(HandClock::default());
     let (mut keeper, gate) = GateKeeper::new(clock.clone(), Duration::from_secs(5));
-    keeper.set(Some(BootTime::since_boot(Duration::from_secs(10))));
+    keeper.set_term_end(Some(BootTime::since_boot(Duration::from_secs(10))));
     let mut connector = connection::GatedConnector::new(gate.term().unwrap());
 
     let exchange = async {
@@ -169,14 +169,14 @@ async fn a_reader_that_waits_is_woken_when_its_term_ends() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let to = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
     let (mut keeper, gate) = GateKeeper::new(Arc::new(HandClock::default()), Duration::from_secs(5));
-    keeper.set(Some(BootTime::NEVER));
+    keeper.set_term_end(Some(BootTime::NEVER));
     let mut connector = connection::GatedConnector::new(gate.term().unwrap());
     let mut connection = hyper_util::rt::TokioIo::new(connector.call(to).await.unwrap());
     // On a task of its own, so that nothing but the connection itself wakes it.
     let mut reader = tokio::task::JoinSet::new();
     reader.spawn(async move { connection.read_u8().await });
     tokio::task::yield_now().await;
-    keeper.set(None);
+    keeper.set_term_end(None);
     let read = timeout(Duration::from_mins(1), reader.join_next()).await.expect("not woken");
     assert!(NotLeader::is_cause_of(&read.unwrap().unwrap().unwrap_err()));
 }

@@ -13,7 +13,7 @@ use super::metrics::OneLease;
 use super::store::{KubeStore, Store, StoreError};
 use super::{LeaseConfig, random};
 use crate::boot_clock::Clock;
-use crate::chain;
+use crate::error_chain;
 use crate::gate::GateKeeper;
 
 /// How long the last write, which gives the lease up, may take.
@@ -30,7 +30,7 @@ pub(crate) struct Contender<S: Store = KubeStore> {
     metrics: OneLease,
     leading: bool,
     /// Why the last request failed, if it did.
-    told: Mutex<Option<String>>,
+    last_failure: Mutex<Option<String>>,
 }
 
 impl<S: Store> Contender<S> {
@@ -43,7 +43,7 @@ impl<S: Store> Contender<S> {
     ) -> Self {
         let (lease, identity) = (config.name.clone(), config.identity.clone());
         let elector = Elector::new(config);
-        Self { store, lease, identity, elector, clock, keeper, metrics, leading: false, told: Mutex::default() }
+        Self { store, lease, identity, elector, clock, keeper, metrics, leading: false, last_failure: Mutex::default() }
     }
 
     /// Contends until `stop` resolves, then closes the gate and gives the lease up, so that a standby need not wait.
@@ -55,9 +55,9 @@ impl<S: Store> Contender<S> {
             () = stop => {}
             () = self.contend() => {}
         }
-        self.keeper.set(None);
-        self.keeper.point_to(None);
-        self.report(false);
+        self.keeper.set_term_end(None);
+        self.keeper.set_leader_address(None);
+        self.log_leadership(false);
         self.release().await;
     }
 
@@ -68,22 +68,22 @@ impl<S: Store> Contender<S> {
             loop {
                 failed |= matches!(event, Event::Failed);
                 let action = self.elector.step(event, self.now());
-                self.follow();
+                self.update_gate();
                 event = match action {
-                    Action::Read => self.ask(|store| async { store.read().await.map(Event::Read) }).await,
-                    Action::Create(lease) => self.write(|store| store.create(&lease)).await,
-                    Action::Replace(lease) => self.write(|store| store.replace(&lease)).await,
-                    Action::Rest => break,
+                    Action::Read => self.send_request(|store| async { store.read().await.map(Event::Read) }).await,
+                    Action::Create(lease) => self.send_write(|store| store.create(&lease)).await,
+                    Action::Replace(lease) => self.send_write(|store| store.replace(&lease)).await,
+                    Action::Wait => break,
                 };
             }
             if !failed {
-                self.tell(None);
+                self.record_failure(None);
             }
-            sleep(self.elector.rest(self.clock.now(), jitter())).await;
+            sleep(self.elector.wait_time(self.clock.now(), jitter())).await;
         }
     }
 
-    async fn ask<'a, F>(&'a self, request: impl FnOnce(&'a S) -> F) -> Event
+    async fn send_request<'a, F>(&'a self, request: impl FnOnce(&'a S) -> F) -> Event
     where
         F: Future<Output = Result<Event, StoreError>>,
     {
@@ -91,32 +91,32 @@ impl<S: Store> Contender<S> {
         match timeout(within, request(&self.store)).await {
             Ok(Ok(event)) => event,
             Ok(Err(StoreError::Changed)) => Event::Refused,
-            Ok(Err(error @ StoreError::Request { .. })) => self.fail(chain(&error)),
-            Err(_) => self.fail("the lease request was not answered in time".to_owned()),
+            Ok(Err(error @ StoreError::Request { .. })) => self.on_failure(error_chain(&error)),
+            Err(_) => self.on_failure("the lease request was not answered in time".to_owned()),
         }
     }
 
     /// One line for each changed failure, not for each try.
-    fn fail(&self, why: String) -> Event {
+    fn on_failure(&self, why: String) -> Event {
         self.metrics.failures.inc();
-        self.tell(Some(why));
+        self.record_failure(Some(why));
         Event::Failed
     }
 
-    fn tell(&self, failure: Option<String>) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(why) = failure.as_ref().filter(|why| told.as_ref() != Some(*why)) {
+    fn record_failure(&self, failure: Option<String>) {
+        let mut last_failure = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(why) = failure.as_ref().filter(|why| last_failure.as_ref() != Some(*why)) {
             warn!(lease = self.lease, "{why}");
         }
-        *told = failure;
+        *last_failure = failure;
     }
 
-    async fn write<'a, F>(&'a self, request: impl FnOnce(&'a S) -> F) -> Event
+    async fn send_write<'a, F>(&'a self, request: impl FnOnce(&'a S) -> F) -> Event
     where
         F: Future<Output = Result<Lease, StoreError>>,
     {
         let sent = self.clock.now();
-        self.ask(|store| {
+        self.send_request(|store| {
             let written = request(store);
             async move { written.await.map(|lease| Event::Written { lease, sent }) }
         })
@@ -124,18 +124,18 @@ impl<S: Store> Contender<S> {
     }
 
     /// Brings gate, log and metrics in step with the elector.
-    fn follow(&mut self) {
+    fn update_gate(&mut self) {
         let until = self.elector.leading_until();
-        self.keeper.point_to(self.elector.elsewhere());
-        if self.keeper.set(until) {
+        self.keeper.set_leader_address(self.elector.leader_address());
+        if self.keeper.set_term_end(until) {
             self.metrics.terms.inc();
             // Within one step a term may have run out and another begun.
-            self.report(false);
+            self.log_leadership(false);
         }
-        self.report(until.is_some());
+        self.log_leadership(until.is_some());
     }
 
-    fn report(&mut self, leading: bool) {
+    fn log_leadership(&mut self, leading: bool) {
         if std::mem::replace(&mut self.leading, leading) == leading {
             return;
         }
@@ -157,7 +157,7 @@ impl<S: Store> Contender<S> {
         match timeout(RELEASE_WITHIN, release).await {
             Ok(Ok(true)) => info!(lease = self.lease, "lease released"),
             Ok(Ok(false) | Err(StoreError::Changed)) => debug!(lease = self.lease, "the lease was not ours any more"),
-            Ok(Err(error)) => warn!(lease = self.lease, "left to expire, if it is ours: {}", chain(&error)),
+            Ok(Err(error)) => warn!(lease = self.lease, "left to expire, if it is ours: {}", error_chain(&error)),
             Err(_) => warn!(lease = self.lease, "left to expire, if it is ours: no answer in time"),
         }
     }

@@ -43,7 +43,7 @@ pub(super) enum Action {
     Read,
     Create(Lease),
     Replace(Lease),
-    Rest,
+    Wait,
 }
 
 #[derive(Debug)]
@@ -92,11 +92,11 @@ impl Elector {
     pub(super) fn step(&mut self, event: Event, now: Now) -> Action {
         self.expire(now.boot);
         match event {
-            Event::Due => self.look(now),
-            Event::Read(None) => self.missing(now),
-            Event::Read(Some(lease)) => self.found(lease, now),
-            Event::Written { lease, sent } => self.written(lease, sent, now.boot),
-            Event::Refused | Event::Failed => self.unsure(),
+            Event::Due => self.on_due(now),
+            Event::Read(None) => self.on_missing(now),
+            Event::Read(Some(lease)) => self.on_found(lease, now),
+            Event::Written { lease, sent } => self.on_written(lease, sent, now.boot),
+            Event::Refused | Event::Failed => self.on_failure(),
         }
     }
 
@@ -108,16 +108,16 @@ impl Elector {
         }
     }
 
-    /// Where another who leads is found.
-    pub(super) fn elsewhere(&self) -> Option<SocketAddr> {
+    /// The address of another process that leads.
+    pub(super) fn leader_address(&self) -> Option<SocketAddr> {
         match &self.state {
             State::Standby { seen } => seen.as_ref().and_then(|seen| seen.address),
             State::Leading { .. } => None,
         }
     }
 
-    /// How long to rest before the next [`Event::Due`]. `jitter`, from 0 to 1, spreads standbys out.
-    pub(super) fn rest(&self, now: BootTime, jitter: f64) -> Duration {
+    /// How long to wait before the next [`Event::Due`]. `jitter`, from 0 to 1, spreads standbys out.
+    pub(super) fn wait_time(&self, now: BootTime, jitter: f64) -> Duration {
         let retry = self.config.timing.retry();
         match &self.state {
             State::Leading { until, .. } => retry.min(until.saturating_since(now)),
@@ -147,14 +147,14 @@ impl Elector {
         }
     }
 
-    fn look(&self, now: Now) -> Action {
+    fn on_due(&self, now: Now) -> Action {
         match &self.state {
             State::Leading { lease: Some(lease), .. } => Action::Replace(self.renewed(Lease::clone(lease), now)),
             State::Leading { lease: None, .. } | State::Standby { .. } => Action::Read,
         }
     }
 
-    fn missing(&mut self, now: Now) -> Action {
+    fn on_missing(&mut self, now: Now) -> Action {
         let create = record::created(&self.config, now.wall);
         match &mut self.state {
             State::Leading { .. } | State::Standby { seen: None } => Action::Create(create),
@@ -162,12 +162,12 @@ impl Elector {
                 if seen.version.take().is_some() {
                     seen.since = now.boot;
                 }
-                if now.boot >= seen.expires() { Action::Create(create) } else { Action::Rest }
+                if now.boot >= seen.expires() { Action::Create(create) } else { Action::Wait }
             }
         }
     }
 
-    fn found(&mut self, lease: Lease, now: Now) -> Action {
+    fn on_found(&mut self, lease: Lease, now: Now) -> Action {
         let Some(holder) = record::holder(&lease) else {
             // Ours no longer, if it ever was.
             self.state = State::Standby { seen: None };
@@ -180,30 +180,30 @@ impl Elector {
         if let State::Standby { seen: Some(seen) } = &self.state
             && seen.version == version
         {
-            return if now.boot >= seen.expires() { Action::Replace(self.taken(lease, now)) } else { Action::Rest };
+            return if now.boot >= seen.expires() { Action::Replace(self.taken(lease, now)) } else { Action::Wait };
         }
         // Of those who share a lease none asks for much more than another: a slip of the pen must not stop all for ever.
         let lasting = record::duration(&lease).unwrap_or(self.lasting()).min(self.lasting() * LONGEST_FOREIGN);
         let address = record::address(&lease);
         self.state = State::Standby { seen: Some(Seen { version, since: now.boot, lasting, address }) };
-        Action::Rest
+        Action::Wait
     }
 
-    fn written(&mut self, lease: Lease, sent: BootTime, now: BootTime) -> Action {
+    fn on_written(&mut self, lease: Lease, sent: BootTime, now: BootTime) -> Action {
         let until = sent + self.config.timing.renew_deadline();
         self.state = if now < until {
             State::Leading { until, lease: Some(Box::new(lease)) }
         } else {
             State::Standby { seen: None }
         };
-        Action::Rest
+        Action::Wait
     }
 
-    fn unsure(&mut self) -> Action {
+    fn on_failure(&mut self) -> Action {
         if let State::Leading { lease, .. } = &mut self.state {
             *lease = None;
         }
-        Action::Rest
+        Action::Wait
     }
 
     fn taken(&self, lease: Lease, now: Now) -> Lease {

@@ -44,13 +44,13 @@ pub(super) struct Version {
 pub(super) fn created(by: &LeaseConfig, at: Timestamp) -> Lease {
     let metadata = ObjectMeta { name: Some(by.name.clone()), ..ObjectMeta::default() };
     let mut lease = Lease { metadata, spec: None };
-    hold(&mut lease, by, at);
+    set_holder(&mut lease, by, at);
     lease
 }
 
 /// Makes the contender the holder from `at` on.
 pub(super) fn taken(mut lease: Lease, by: &LeaseConfig, at: Timestamp) -> Lease {
-    hold(&mut lease, by, at);
+    set_holder(&mut lease, by, at);
     let spec = lease.spec.get_or_insert_default();
     spec.lease_transitions = Some(spec.lease_transitions.unwrap_or_default().saturating_add(1));
     lease
@@ -68,7 +68,7 @@ pub(super) fn released(mut lease: Lease) -> Lease {
     lease
 }
 
-fn hold(lease: &mut Lease, by: &LeaseConfig, at: Timestamp) {
+fn set_holder(lease: &mut Lease, by: &LeaseConfig, at: Timestamp) {
     let annotations = lease.metadata.annotations.get_or_insert_default();
     // What stands there is where the one before was found.
     annotations.remove(ADDRESS);

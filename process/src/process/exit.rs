@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tracing::error;
 
-use super::chain;
+use super::error_chain;
 use super::tasks::Tasks;
 
 /// As timeout(1) has it.
@@ -25,7 +25,7 @@ pub(super) fn code(main: MainResult, tasks: &Tasks) -> ExitCode {
     match main {
         Err(_) => ExitCode::from(PANICKED),
         Ok(Err(failure)) => {
-            error!("failed: {}", chain(failure.as_ref()));
+            error!("failed: {}", error_chain(failure.as_ref()));
             ExitCode::FAILURE
         }
         Ok(Ok(())) if tasks.have_panicked() => ExitCode::from(PANICKED),

@@ -35,14 +35,14 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    /// Waits for the first signal or [`Shutdown::begin`], then walks to the end. `asked` is told when the way begins.
-    pub(crate) async fn run(mut self, asked: impl FnOnce()) -> Outcome {
+    /// Waits for the first signal or [`Shutdown::begin`], then walks to the end. `on_stop` is called when the way begins.
+    pub(crate) async fn run(mut self, on_stop: impl FnOnce()) -> Outcome {
         let signal = tokio::select! {
-            () = self.shutdown.asked() => None,
+            () = self.shutdown.requested() => None,
             signal = next(&mut self.signals) => Some(signal),
         };
         // Before the first word: the log may be what is stuck.
-        asked();
+        on_stop();
         info!(signal = signal.map(|signal| signal.to_string()), "stopping");
         self.shutdown.begin();
         self.health.drain();
@@ -50,7 +50,7 @@ impl Stop {
         let deadline = now.checked_add(self.limits.deadline).unwrap_or(now + Duration::from_hours(24));
         tokio::select! {
             biased;
-            () = walk(&self.shutdown, self.limits.drain_delay) => {
+            () = run_stages(&self.shutdown, self.limits.drain_delay) => {
                 info!("drained");
                 Outcome::Drained
             }
@@ -67,12 +67,12 @@ impl Stop {
     }
 }
 
-async fn walk(shutdown: &Shutdown, drain_delay: Duration) {
+async fn run_stages(shutdown: &Shutdown, drain_delay: Duration) {
     sleep(drain_delay).await;
     shutdown.0.draining.cancel();
-    shutdown.free(Stage::Draining).await;
+    shutdown.wait_for_guards(Stage::Draining).await;
     shutdown.0.closing.cancel();
-    shutdown.free(Stage::Closing).await;
+    shutdown.wait_for_guards(Stage::Closing).await;
 }
 
 /// The sender may be gone; then no signal comes.

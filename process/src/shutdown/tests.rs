@@ -35,7 +35,7 @@ async fn readiness_goes_first_and_the_drain_begins_after_the_delay() {
     let guard = walk.shutdown.guard("requests");
     let began = Instant::now();
     walk.signals.send(Signal::Terminate).await.unwrap();
-    walk.shutdown.asked().await;
+    walk.shutdown.requested().await;
     tokio::task::yield_now().await;
     assert!(!walk.health.readyz().good && !walk.shutdown.is_draining());
 

@@ -51,7 +51,7 @@ pub(super) fn run(command: ClusterCommand, checkout: bool, terminal: &mut Termin
 
 /// A failure of something that is not a plain request.
 pub(super) fn refused(doing: &str, error: &(dyn std::error::Error + 'static)) -> Failure {
-    let cause = error::Said(reeve_process::secret::scrub(&reeve_process::chain(error)).into_owned());
+    let cause = error::Said(reeve_process::secret::scrub(&reeve_process::error_chain(error)).into_owned());
     ClusterError::Refused { doing: doing.to_owned(), cause }.into()
 }
 

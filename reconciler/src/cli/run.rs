@@ -30,7 +30,7 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Starts the process; returns when it ends.
 pub(super) fn run(args: RunArgs) -> ExitCode {
-    reeve_process::heap::share();
+    reeve_process::heap::use_one_arena();
     let process = args.process.clone();
     reeve_process::run(&process, "reeve", |process| work(args, process))
 }
@@ -61,7 +61,7 @@ async fn work(args: RunArgs, process: Process) -> Result<(), Failure> {
     };
     let address = server.as_ref().and_then(Server::address);
     let gate = if with.args.no_lease {
-        Gate::always_open().counting(&process.requests)
+        Gate::always_open().with_request_metrics(&process.request_metrics)
     } else {
         let namespace = with.args.lease_namespace.clone().unwrap_or_else(|| with.config.default_namespace.clone());
         let mut lease = LeaseConfig::new(namespace, "reeve");
@@ -101,7 +101,7 @@ impl Everything {
         loop {
             let term = tokio::select! {
                 () = self.stop.cancelled() => return Ok(()),
-                term = gate.leading() => term?,
+                term = gate.wait_for_term() => term?,
             };
             info!(term = term.number(), "leading");
             // Ends with the term; what was begun in it is dropped there and then.
@@ -156,7 +156,7 @@ impl Everything {
     /// statuses included.
     async fn mind_credentials(&self, cluster: &Cluster) {
         loop {
-            cluster.acceptance().becomes(false).await;
+            cluster.acceptance().wait_for(false).await;
             error!(
                 "the API server does not accept our credentials: nothing can be read or written until they are renewed"
             );
@@ -169,7 +169,7 @@ impl Everything {
                     }
                 }
             };
-            tokio::select! { () = cluster.acceptance().becomes(true) => {}, () = asking => {} }
+            tokio::select! { () = cluster.acceptance().wait_for(true) => {}, () = asking => {} }
             info!("the API server accepts our credentials again");
             self.accepted.pass();
         }

@@ -36,7 +36,7 @@ impl Hearing {
                 if is_throttled && self.asked <= PATIENCE {
                     return;
                 }
-                let why = refusal.map_or_else(|| reeve_process::chain(error), |refusal| refusal.message);
+                let why = refusal.map_or_else(|| reeve_process::error_chain(error), |refusal| refusal.message);
                 if self.told.as_ref() != Some(&why) {
                     warn!(kind = self.kind, "cannot follow: {why}");
                     self.told = Some(why);

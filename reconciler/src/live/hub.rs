@@ -166,7 +166,7 @@ impl Hub {
             kind: kind.resource.kind.clone(),
             account: scope.account.clone(),
             reason: "Unreachable",
-            message: reeve_process::chain(&error),
+            message: reeve_process::error_chain(&error),
         })?;
         let following = Following::new(self.clone_for_watch(), scope.clone(), kind.clone());
         let state = following.state();

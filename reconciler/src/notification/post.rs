@@ -63,7 +63,7 @@ pub(super) async fn post(request: http::Request<Vec<u8>>) -> Result<(), SendErro
     let (parts, body) = request.into_parts();
     let sent = async {
         let answer = client.request(http::Request::from_parts(parts, Full::from(body))).await;
-        let answer = answer.map_err(|error| SendError::Connect(reeve_process::chain(&error)))?;
+        let answer = answer.map_err(|error| SendError::Connect(reeve_process::error_chain(&error)))?;
         let status = answer.status();
         // Read so that the connection can end well; what it says is of no interest.
         let _ = Limited::new(answer.into_body(), ANSWER).collect().await;

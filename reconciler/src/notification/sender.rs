@@ -134,7 +134,7 @@ impl Notifier {
     fn tell(&self, story: &Story, notification: &str, sent: Result<(), SendError>) {
         self.metrics.notified(if sent.is_ok() { "Succeeded" } else { "Failed" });
         if let Err(error) = sent {
-            let why = cut(&scrub(&reeve_process::chain(&error)), 300);
+            let why = cut(&scrub(&reeve_process::error_chain(&error)), 300);
             warn!(source = %story.item.source, notification, "cannot notify: {why}");
         }
     }

@@ -54,7 +54,7 @@ impl From<ApplyError> for Trouble {
     fn from(error: ApplyError) -> Self {
         Self {
             reason: error.reason(),
-            message: reeve_process::chain(&error),
+            message: reeve_process::error_chain(&error),
             object: error.object().cloned(),
             transient: error.is_transient(),
             retry_after: error.retry_after(),

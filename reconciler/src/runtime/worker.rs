@@ -9,6 +9,7 @@ use kube::{Api, Client};
 use reeve_crds::runtime::{Applier, RuntimeStatus};
 use reeve_crds::runtime_component::{RuntimeComponent, RuntimeComponentSpec, RuntimeComponentStatus};
 use reeve_crds::{Lenient, Runtime, State};
+use reeve_process::error_chain;
 use reeve_renderer::object::ObjectKey;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::{AbortHandle, JoinSet};
@@ -142,7 +143,7 @@ struct Worker {
 
 impl Worker {
     async fn load(setup: Setup, rollup: Rollup, object: &Arc<Runtime>) -> Result<Self, Trouble> {
-        let own = setup.cluster.own().map_err(|error| Trouble::passing("Unreachable", reeve_process::chain(&error)))?;
+        let own = setup.cluster.own().map_err(|error| Trouble::passing("Unreachable", error_chain(&error)))?;
         let name: Arc<str> = object.metadata.name.as_deref().unwrap_or_default().into();
         let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
         let keeper = Keeper::load(&own, namespace, name.clone()).await?;
@@ -200,8 +201,7 @@ impl Worker {
 
     async fn run(mut self, mut messages: watch::Receiver<Message>) -> Result<End, Trouble> {
         let (keeper, outlet, clock) = (self.ctx.keeper.clone(), self.outlet.clone(), self.ctx.clock.clone());
-        let own =
-            self.setup.cluster.own().map_err(|error| Trouble::passing("Unreachable", reeve_process::chain(&error)))?;
+        let own = self.setup.cluster.own().map_err(|error| Trouble::passing("Unreachable", error_chain(&error)))?;
         let pages = Pages {
             api: Api::namespaced(own, self.object.metadata.namespace.as_deref().unwrap_or_default()),
             runtime: self.ctx.runtime.clone(),

@@ -43,7 +43,7 @@ impl Source {
         let outcome = fetched.as_ref().map_or_else(FetchError::reason, |_| "Succeeded");
         self.with.setup.metrics.fetched(outcome, since(self.with.setup.clock.now(), began));
         let fetched = fetched.map_err(|error| {
-            Finding::new(error.reason(), scrub(&reeve_process::chain(&error)).into_owned(), error.is_transient())
+            Finding::new(error.reason(), scrub(&reeve_process::error_chain(&error)).into_owned(), error.is_transient())
         })?;
         if fetched.rebuilt {
             let message = "the mirror on disk was damaged and has been made anew".to_owned();
@@ -73,7 +73,7 @@ impl Source {
             .setup
             .cluster
             .own()
-            .map_err(|error| Finding::new("Unreachable", reeve_process::chain(&error), true))?;
+            .map_err(|error| Finding::new("Unreachable", reeve_process::error_chain(&error), true))?;
         let api: Api<Secret> = Api::namespaced(own, &self.namespace);
         match api.get_opt(name).await {
             Ok(Some(secret)) => Ok(Some(secret)),

@@ -28,7 +28,7 @@ const FINALIZER: &str = "reeve.dev/source";
 impl Source {
     fn runtimes(&self) -> Result<Api<Runtime>, Finding> {
         let own = self.with.setup.cluster.own();
-        let own = own.map_err(|error| Finding::new("Unreachable", reeve_process::chain(&error), true))?;
+        let own = own.map_err(|error| Finding::new("Unreachable", reeve_process::error_chain(&error), true))?;
         Ok(Api::namespaced(own, &self.namespace))
     }
 

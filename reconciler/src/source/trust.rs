@@ -106,7 +106,7 @@ fn broken_off() -> Distrust {
 }
 
 fn unreadable(error: &MirrorError) -> Distrust {
-    let message = reeve_process::chain(error);
+    let message = reeve_process::error_chain(error);
     match error {
         MirrorError::TooLarge { .. } => Distrust::Revision(Finding::new(error.reason(), message, false)),
         MirrorError::Read(_) | MirrorError::NoFolder { .. } | MirrorError::Keep { .. } | MirrorError::Folder { .. } => {

@@ -94,7 +94,7 @@ fn contender(identity: &str, server: &Shared) -> Running {
 async fn one_of_two_leads_and_keeps_leading() {
     let server = Shared::default();
     let first = contender("first", &server);
-    let term = first.gate.leading().await.unwrap();
+    let term = first.gate.wait_for_term().await.unwrap();
     let second = contender("second", &server);
     sleep(Duration::from_mins(10)).await;
     assert!(term.check().is_ok() && !second.gate.is_open());
@@ -105,17 +105,17 @@ async fn one_of_two_leads_and_keeps_leading() {
 async fn a_holder_cut_from_the_server_stops_before_the_other_starts() {
     let server = Shared::default();
     let first = contender("first", &server);
-    let term = first.gate.leading().await.unwrap();
+    let term = first.gate.wait_for_term().await.unwrap();
     let second = contender("second", &server);
     sleep(Duration::from_secs(7)).await;
     first.way.cut.store(true, Ordering::SeqCst);
     let (ended, began) = tokio::join!(
         async {
-            term.over().await;
+            term.ended().await;
             Instant::now()
         },
         async {
-            second.gate.leading().await.unwrap();
+            second.gate.wait_for_term().await.unwrap();
             Instant::now()
         }
     );
@@ -128,11 +128,11 @@ async fn a_holder_cut_from_the_server_stops_before_the_other_starts() {
 async fn a_holder_that_is_let_back_in_time_begins_another_term() {
     let server = Shared::default();
     let first = contender("first", &server);
-    let term = first.gate.leading().await.unwrap();
+    let term = first.gate.wait_for_term().await.unwrap();
     first.way.cut.store(true, Ordering::SeqCst);
-    term.over().await;
+    term.ended().await;
     first.way.cut.store(false, Ordering::SeqCst);
-    assert_eq!(first.gate.leading().await.unwrap().number(), 2);
+    assert_eq!(first.gate.wait_for_term().await.unwrap().number(), 2);
     assert!(first.metrics.encode().unwrap().contains("reeve_leader_terms_total{lease=\"x\"} 2"));
 }
 
@@ -140,7 +140,7 @@ async fn a_holder_that_is_let_back_in_time_begins_another_term() {
 async fn a_holder_that_stops_gives_the_lease_up_with_its_gate_closed() {
     let server = Shared::default();
     let mut first = contender("first", &server);
-    let term = first.gate.leading().await.unwrap();
+    let term = first.gate.wait_for_term().await.unwrap();
     let second = contender("second", &server);
     sleep(Duration::from_secs(5)).await;
 
@@ -148,7 +148,7 @@ async fn a_holder_that_stops_gives_the_lease_up_with_its_gate_closed() {
     let began = Instant::now();
     first.task.join_next().await.unwrap().unwrap();
     assert!(term.check().is_err());
-    second.gate.leading().await.unwrap();
+    second.gate.wait_for_term().await.unwrap();
     assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
     assert_eq!(second.way.holder().as_deref(), Some("second"));
 }
@@ -157,7 +157,7 @@ async fn a_holder_that_stops_gives_the_lease_up_with_its_gate_closed() {
 async fn a_stop_is_not_held_up_by_a_server_that_does_not_answer() {
     let server = Shared::default();
     let mut first = contender("first", &server);
-    first.gate.leading().await.unwrap();
+    first.gate.wait_for_term().await.unwrap();
     first.way.cut.store(true, Ordering::SeqCst);
     let began = Instant::now();
     first.stop.send(()).unwrap();
@@ -169,7 +169,7 @@ async fn a_stop_is_not_held_up_by_a_server_that_does_not_answer() {
 async fn a_standby_that_stops_leaves_the_lease_alone() {
     let server = Shared::default();
     let first = contender("first", &server);
-    let term = first.gate.leading().await.unwrap();
+    let term = first.gate.wait_for_term().await.unwrap();
     let mut second = contender("second", &server);
     sleep(Duration::from_secs(5)).await;
     second.stop.send(()).unwrap();

@@ -41,7 +41,7 @@ impl Server {
                 let same = stands.as_ref() == Some(&lease.metadata.resource_version);
                 (lease, same)
             }
-            Action::Rest => panic!("resting asks nothing"),
+            Action::Wait => panic!("waiting asks nothing"),
         };
         if !allowed {
             return Event::Refused;
@@ -104,8 +104,8 @@ impl Contender {
         let led = self.elector.leading_until().is_some();
         let action = self.elector.step(event, Now { boot: now, wall: Timestamp::UNIX_EPOCH });
         self.terms += u32::from(!led && self.elector.leading_until().is_some());
-        if matches!(action, Action::Rest) {
-            self.wake = now + self.elector.rest(now, 0.5);
+        if matches!(action, Action::Wait) {
+            self.wake = now + self.elector.wait_time(now, 0.5);
             return;
         }
         let slow = if dice.roll(10) == 0 { 6_000 } else { 200 };

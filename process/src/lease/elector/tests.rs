@@ -40,7 +40,7 @@ fn leading(now: u64) -> Elector {
 
 fn written(elector: &mut Elector, sent: u64, now: u64) {
     let lease = held_by("me", 1);
-    assert!(matches!(elector.step(Event::Written { lease, sent: at(sent).boot }, at(now)), Action::Rest));
+    assert!(matches!(elector.step(Event::Written { lease, sent: at(sent).boot }, at(now)), Action::Wait));
 }
 
 fn replaces_with<'a>(action: &'a Action, holder: Option<&str>) -> &'a Lease {
@@ -70,8 +70,8 @@ fn a_lease_without_a_holder_is_taken_at_once() {
 fn a_silent_holder_is_waited_for_as_long_as_it_asked_counted_from_our_own_first_look() {
     let mut elector = elector("me");
     // Its times are long past by the wall clock; that says nothing.
-    assert!(matches!(read(&mut elector, Some(held_by("other", 7)), 100), Action::Rest));
-    assert!(matches!(read(&mut elector, Some(held_by("other", 7)), 114), Action::Rest));
+    assert!(matches!(read(&mut elector, Some(held_by("other", 7)), 100), Action::Wait));
+    assert!(matches!(read(&mut elector, Some(held_by("other", 7)), 114), Action::Wait));
     replaces_with(&read(&mut elector, Some(held_by("other", 7)), 115), Some("me"));
 }
 
@@ -79,8 +79,8 @@ fn a_silent_holder_is_waited_for_as_long_as_it_asked_counted_from_our_own_first_
 fn any_sign_of_life_starts_the_wait_anew() {
     let mut elector = elector("me");
     read(&mut elector, Some(held_by("other", 7)), 100);
-    assert!(matches!(read(&mut elector, Some(held_by("other", 8)), 114), Action::Rest));
-    assert!(matches!(read(&mut elector, Some(held_by("other", 8)), 128), Action::Rest));
+    assert!(matches!(read(&mut elector, Some(held_by("other", 8)), 114), Action::Wait));
+    assert!(matches!(read(&mut elector, Some(held_by("other", 8)), 128), Action::Wait));
     replaces_with(&read(&mut elector, Some(held_by("other", 8)), 129), Some("me"));
 }
 
@@ -90,7 +90,7 @@ fn the_duration_that_the_holder_wrote_counts_not_our_own() {
     let mut patient = held_by("other", 7);
     patient.spec.as_mut().unwrap().lease_duration_seconds = Some(60);
     read(&mut elector, Some(patient.clone()), 0);
-    assert!(matches!(read(&mut elector, Some(patient.clone()), 59), Action::Rest));
+    assert!(matches!(read(&mut elector, Some(patient.clone()), 59), Action::Wait));
     replaces_with(&read(&mut elector, Some(patient), 60), Some("me"));
 }
 
@@ -148,8 +148,8 @@ fn a_holder_that_lapsed_takes_its_own_record_up_again() {
 fn a_record_that_vanished_may_still_have_a_holder_who_does_not_know() {
     let mut elector = elector("me");
     read(&mut elector, Some(held_by("other", 7)), 100);
-    assert!(matches!(read(&mut elector, None, 114), Action::Rest));
-    assert!(matches!(read(&mut elector, None, 128), Action::Rest));
+    assert!(matches!(read(&mut elector, None, 114), Action::Wait));
+    assert!(matches!(read(&mut elector, None, 128), Action::Wait));
     assert!(matches!(read(&mut elector, None, 129), Action::Create(_)));
 }
 
@@ -167,7 +167,7 @@ fn a_request_gets_no_more_time_than_is_left() {
     assert_eq!(elector.request_within(at(100).boot), Timing::default().request());
     assert_eq!(elector.request_within(at(109).boot), Duration::from_secs(1));
     assert_eq!(elector.request_within(at(111).boot), Duration::ZERO);
-    assert_eq!(elector.rest(at(109).boot, 1.0), Duration::from_secs(1));
+    assert_eq!(elector.wait_time(at(109).boot, 1.0), Duration::from_secs(1));
 }
 
 #[test]
@@ -185,8 +185,8 @@ fn a_holder_that_asks_for_years_is_waited_for_a_few_lease_durations() {
     let mut elector = elector("me");
     let mut years = held_by("other", 1);
     years.spec.as_mut().unwrap().lease_duration_seconds = Some(i32::MAX);
-    assert!(matches!(read(&mut elector, Some(years.clone()), 0), Action::Rest));
-    assert!(matches!(read(&mut elector, Some(years.clone()), 59), Action::Rest));
+    assert!(matches!(read(&mut elector, Some(years.clone()), 0), Action::Wait));
+    assert!(matches!(read(&mut elector, Some(years.clone()), 59), Action::Wait));
     replaces_with(&read(&mut elector, Some(years), 60), Some("me"));
 }
 
@@ -194,19 +194,19 @@ fn a_holder_that_asks_for_years_is_waited_for_a_few_lease_durations() {
 fn a_standby_knows_where_the_holder_is_found_and_says_its_own_place_when_it_takes_over() {
     let place = |port: u16| Some(SocketAddr::from(([10, 0, 0, 1], port)));
     let mut elector = Elector::new(LeaseConfig { address: place(2), ..config("me") });
-    assert_eq!(elector.elsewhere(), None);
+    assert_eq!(elector.leader_address(), None);
     let mut held = record::created(&LeaseConfig { address: place(1), ..config("other") }, at(0).wall);
     held.metadata.resource_version = Some("1".to_owned());
-    assert!(matches!(read(&mut elector, Some(held.clone()), 0), Action::Rest));
-    assert_eq!(elector.elsewhere(), place(1));
+    assert!(matches!(read(&mut elector, Some(held.clone()), 0), Action::Wait));
+    assert_eq!(elector.leader_address(), place(1));
     assert_eq!(record::address(&record::released(held.clone())), None, "whoever gave it up is not asked any more");
     let taken = read(&mut elector, Some(held.clone()), LEASE.as_secs());
     assert_eq!(record::address(replaces_with(&taken, Some("me"))), place(2));
     written(&mut elector, 15, 15);
-    assert_eq!(elector.elsewhere(), None, "it leads itself");
+    assert_eq!(elector.leader_address(), None, "it leads itself");
 
     let mut silent = Elector::new(config("silent"));
-    assert!(matches!(read(&mut silent, Some(held.clone()), 0), Action::Rest));
+    assert!(matches!(read(&mut silent, Some(held.clone()), 0), Action::Wait));
     let taken = read(&mut silent, Some(held), LEASE.as_secs());
     assert_eq!(record::address(replaces_with(&taken, Some("silent"))), None, "not where the one before was");
 }

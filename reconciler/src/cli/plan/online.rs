@@ -202,7 +202,7 @@ async fn read(reach: &Reach, applier: &Applier, object: &DesiredObject) -> Resul
     match reach.patiently(&doing, get, ApplyError::retry_after).await? {
         Ok(live) => Ok(live),
         Err(ApplyError::Refused { refusal, .. }) => Err(reach.blind(refusal.reason.as_str(), &refusal.message)),
-        Err(other) => Err(reach.blind(other.reason(), &reeve_process::chain(&other))),
+        Err(other) => Err(reach.blind(other.reason(), &reeve_process::error_chain(&other))),
     }
 }
 

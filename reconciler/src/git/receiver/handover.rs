@@ -19,7 +19,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
 /// What the leader says to a call; that nobody is there for it, if there is no leader or it does not answer.
 pub(super) async fn hand_over(head: Parts, body: Bytes, gate: &Gate) -> StatusCode {
-    let Some(leader) = gate.elsewhere().filter(|_| !head.headers.contains_key(HANDED_OVER)) else {
+    let Some(leader) = gate.leader_address().filter(|_| !head.headers.contains_key(HANDED_OVER)) else {
         return StatusCode::SERVICE_UNAVAILABLE;
     };
     let Ok(uri) = format!("http://{leader}{}", head.uri.path()).parse::<Uri>() else { return StatusCode::BAD_REQUEST };
@@ -34,7 +34,7 @@ pub(super) async fn hand_over(head: Parts, body: Bytes, gate: &Gate) -> StatusCo
     match timeout(ANSWER_WITHIN, client.request(request)).await {
         Ok(Ok(answer)) => answer.status(),
         Ok(Err(error)) => {
-            debug!(%leader, "cannot hand a webhook call over: {}", reeve_process::chain(&error));
+            debug!(%leader, "cannot hand a webhook call over: {}", reeve_process::error_chain(&error));
             StatusCode::SERVICE_UNAVAILABLE
         }
         Err(_elapsed) => StatusCode::SERVICE_UNAVAILABLE,

@@ -54,8 +54,11 @@ impl Worker {
     pub(super) async fn let_go(&self) -> Result<(), Trouble> {
         self.ctx.keeper.flush().await?;
         self.outlet.flush().await;
-        let own =
-            self.setup.cluster.own().map_err(|error| Trouble::passing("Unreachable", reeve_process::chain(&error)))?;
+        let own = self
+            .setup
+            .cluster
+            .own()
+            .map_err(|error| Trouble::passing("Unreachable", reeve_process::error_chain(&error)))?;
         let api: Api<Runtime> = Api::namespaced(own, self.object.metadata.namespace.as_deref().unwrap_or_default());
         match release(&api, &self.ctx.runtime).await {
             Ok(()) => Ok(()),

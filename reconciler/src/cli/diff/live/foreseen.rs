@@ -166,8 +166,8 @@ impl Looking<'_> {
     /// The words of an error, without the object, which is named above them.
     fn refused(&self, key: &ObjectKey, error: &ApplyError) -> Fate {
         let message = match error {
-            ApplyError::Kind { cause, .. } => reeve_process::chain(cause),
-            other => reeve_process::chain(other),
+            ApplyError::Kind { cause, .. } => reeve_process::error_chain(cause),
+            other => reeve_process::error_chain(other),
         };
         let short = message.strip_prefix(&key.to_string()).unwrap_or(&message).trim_start_matches([':', ' ']);
         let kind = ChangeKind::Refused { reason: error.reason().into(), message: short.into() };

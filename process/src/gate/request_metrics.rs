@@ -22,19 +22,19 @@ struct Labels {
 /// `reeve_api_requests_total` by method and code, and `reeve_api_request_seconds` until an answer begins. Clones count
 /// together.
 #[derive(Clone, Debug)]
-pub struct Requests {
+pub struct RequestMetrics {
     answered: Family<Labels, Counter>,
     seconds: Histogram,
 }
 
-impl Default for Requests {
+impl Default for RequestMetrics {
     fn default() -> Self {
         // From a millisecond to somewhat over a quarter of a minute.
         Self { answered: Family::default(), seconds: Histogram::new(exponential_buckets(0.001, 4.0, 8)) }
     }
 }
 
-impl Requests {
+impl RequestMetrics {
     pub(crate) fn register(metrics: &Metrics) -> Self {
         let this = Self::default();
         let help = "Requests to the API server, by method and code; those without an answer have none";
@@ -63,22 +63,22 @@ fn word(method: &Method) -> &'static str {
     }
 }
 
-impl<S> Layer<S> for Requests {
-    type Service = Counting<S>;
+impl<S> Layer<S> for RequestMetrics {
+    type Service = RequestMetricsService<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        Counting { inner, requests: self.clone() }
+        RequestMetricsService { inner, requests: self.clone() }
     }
 }
 
 /// A service whose requests are counted.
 #[derive(Clone, Debug)]
-pub struct Counting<S> {
+pub struct RequestMetricsService<S> {
     inner: S,
-    requests: Requests,
+    requests: RequestMetrics,
 }
 
-impl<S, B, A> Service<Request<B>> for Counting<S>
+impl<S, B, A> Service<Request<B>> for RequestMetricsService<S>
 where
     S: Service<Request<B>, Response = Response<A>>,
     S::Future: Send + 'static,
@@ -114,7 +114,7 @@ mod tests {
     #[tokio::test]
     async fn requests_are_counted_by_method_and_code_and_so_are_those_without_an_answer() {
         let page = Metrics::new("reeve");
-        let requests = Requests::register(&page);
+        let requests = RequestMetrics::register(&page);
         let service = requests.layer(tower::service_fn(|request: Request<u16>| async move {
             let code = StatusCode::from_u16(*request.body()).map_err(io::Error::other)?;
             let mut answer = Response::new(());
