@@ -6,10 +6,24 @@ SHELL := /bin/bash
 
 CARGO ?= cargo
 HARNESS = target/debug/reeve-harness
+VERBS = test bench soak e2e fuzz
+PARTS = tests/parts.toml
+export CARGO CACHED
+
+# The parts of a verb: one line each in its section of the table.
+parts = $(shell awk -v verb='[$(1)]' '/^\[/ { inside = $$1 == verb } inside && /^[a-z0-9-]+ = / { print $$1 }' $(PARTS))
+
+# Refuses an unknown part before anything is built.
+unknown = $(filter-out $(call parts,$(1)),$(ONLY))
+refuse = $(error `make $(1)` has no part `$(firstword $(unknown))`: ONLY may be $(call parts,$(1)); $(PARTS) lists them)
+$(foreach verb,$(filter $(VERBS),$(MAKECMDGOALS)),$(if $(call unknown,$(verb)),$(call refuse,$(verb))))
 
 .PHONY: help
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo
+	@echo 'ONLY=<part> runs one part, ONLY="a b" two; the parts are lines of $(PARTS):'
+	@$(foreach verb,$(VERBS),printf '  %-11s %s\n' $(verb) '$(call parts,$(verb))';)
 
 .PHONY: setup
 setup: build ## Find, build or install every server and tool that the tests need
@@ -18,23 +32,26 @@ setup: build ## Find, build or install every server and tool that the tests need
 .PHONY: test
 test: build ## Run all tests against real servers; sets the machine up by itself
 	$(HARNESS) setup
-	$(HARNESS) run -- $(CARGO) test --workspace
+	$(HARNESS) parts test $(ONLY)
 
 .PHONY: e2e
-e2e: build ## Run tests that need servers which take long to build; CACHED=1 runs with what is built
+e2e: build ## Run tests that need servers which take long to build; CACHED=1 skips what is not built
 	$(HARNESS) setup
-	CACHED=$(CACHED) $(HARNESS) run -- $(CARGO) test --workspace --test e2e -- --include-ignored
+	$(HARNESS) parts e2e $(ONLY)
 
 .PHONY: soak
-soak: build ## Kill the controller at every write of an install, an upgrade and a prune
+soak: build ## Run tests that take long, such as a kill at every write of an install, an upgrade and a prune
 	$(HARNESS) setup
-	$(HARNESS) run -- $(CARGO) test --workspace --test reeve -- --ignored --nocapture engine::crash
+	$(HARNESS) parts soak $(ONLY)
 
 .PHONY: bench
 bench: setup ## Measure, and print ratios against what is promised, a floor or a peer
-	$(CARGO) bench --workspace --profile dev --bench start
-	HELM=$$($(HARNESS) find helm) $(CARGO) bench --package reeve-reconciler --bench render
-	$(CARGO) bench --package reeve-reconciler --bench reconcile
+	$(HARNESS) parts bench $(ONLY)
+
+SECONDS ?= 60
+.PHONY: fuzz
+fuzz: build ## Feed what reads untrusted input any bytes, guided by coverage, for SECONDS=60 per part
+	FUZZ_SECONDS=$(SECONDS) $(HARNESS) parts fuzz $(ONLY)
 
 .PHONY: shell
 shell: setup ## Open a shell with a fresh cluster, Reeve's kinds installed and kubectl at hand
@@ -65,11 +82,6 @@ conformance: ## Ask Helm again what it makes of the renderer's cases, and write 
 	cd tests/assets/helm && go run . ../../../renderer/tests/conformance > ../../../renderer/tests/conformance/truth.new
 	mv renderer/tests/conformance/truth.new renderer/tests/conformance/truth.json
 	$(CARGO) test --package reeve-renderer --test conformance -- --ignored write_the_reference
-
-SECONDS ?= 60
-.PHONY: fuzz
-fuzz: ## Feed the renderer any bytes, guided by coverage, for SECONDS=60 per target
-	renderer/fuzz/run $(SECONDS)
 
 .PHONY: clean
 clean: ## Remove what was built here (built servers stay in the cache)

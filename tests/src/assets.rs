@@ -119,11 +119,16 @@ pub fn find(program: Program) -> Result<PathBuf> {
 /// The path of a program that takes long to build. `None`, and a line that says so, when it is not built and `CACHED`
 /// forbids to build it.
 pub fn released(program: Released) -> Result<Option<PathBuf>> {
-    let found = program.find(&cache_base()?)?;
+    let found = find_released(program)?;
     if found.is_none() {
         say(&format!("skipped: {} is not built, `make e2e` builds it", program.name()));
     }
     Ok(found)
+}
+
+/// As [`released`], without the line.
+pub(crate) fn find_released(program: Released) -> Result<Option<PathBuf>> {
+    program.find(&cache_base()?)
 }
 
 /// The path of a tool that comes as a Debian package; installs it when it is missing and we may.

@@ -1,18 +1,17 @@
 //! The commands of `reeve-harness`.
 
-use std::fs;
 use std::net::SocketAddr;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::path::PathBuf;
+use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 
 use crate::assets::{Program, Released};
-use crate::cluster::{self, Cluster};
-use crate::control_plane::ControlPlane;
-use crate::{assets, harness_binary, relay, supervisor};
+use crate::parts::{self, Verb};
+use crate::shared_cluster::SharedCluster;
+use crate::{assets, relay, supervisor};
 
 /// Starts and supervises the real servers that Reeve's tests talk to
 #[derive(Debug, Parser)]
@@ -36,6 +35,8 @@ enum Action {
         #[arg(trailing_var_arg = true, required = true)]
         command: Vec<String>,
     },
+    /// Run the parts of a `make` target that `tests/parts.toml` lists, all of them if none is named
+    Parts { verb: Verb, only: Vec<String> },
     /// Serve a test's requests for servers on standard input (started by the harness itself)
     #[command(hide = true)]
     Supervise { folder: PathBuf },
@@ -65,6 +66,7 @@ impl Args {
                 Ok(ExitCode::SUCCESS)
             }
             Action::Run { command } => run(&command),
+            Action::Parts { verb, only } => parts::run(verb, &only),
             Action::Supervise { folder } => supervisor::serve(&folder).map(|()| ExitCode::SUCCESS),
             Action::Relay { target } => relay::serve(target).map(|()| ExitCode::SUCCESS),
         }
@@ -81,29 +83,10 @@ fn wanted(name: &str) -> Result<Wanted, String> {
 }
 
 fn run(command: &[String]) -> Result<ExitCode> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start tokio")?;
-    let control_plane = runtime.block_on(async { ControlPlane::start().await?.controllers().await })?;
-    let description = control_plane.supervisor().data().join("cluster.json");
-    let cluster: &Cluster = &control_plane;
-    let text = serde_json::to_string(cluster).context("cannot describe the cluster")?;
-    fs::write(&description, text).with_context(|| format!("cannot write {}", description.display()))?;
-
+    let cluster = SharedCluster::start()?;
     let (program, arguments) = command.split_first().context("no command given")?;
-    let kubectl = assets::find(Program::Kubectl)?;
-    let inherited = std::env::var_os("PATH").unwrap_or_default();
-    let path = kubectl.parent().map(Path::to_owned).into_iter().chain(std::env::split_paths(&inherited));
-    // Behind `setpriv` it ends with us: tests whose cluster is gone have nothing to go on for.
-    let status = Command::new("setpriv")
-        .args(["--pdeathsig", "TERM", "--", program])
-        .args(arguments)
-        // `kubectl` means this cluster, never the one that the user is logged in to.
-        .env("KUBECONFIG", cluster.kubeconfig())
-        .env("KUBECACHEDIR", cluster.kubeconfig().with_extension("cache"))
-        .env("PATH", std::env::join_paths(path).context("cannot put kubectl on PATH")?)
-        .env(cluster::VARIABLE, &description)
-        .env(harness_binary::VARIABLE, std::env::current_exe().context("cannot find our own program")?)
-        .status()
-        .with_context(|| format!("cannot start {program}"))?;
+    let status = cluster.command(program, arguments)?.status();
+    let status = status.with_context(|| format!("cannot start {program}"))?;
     // As a shell says it: 128 and the signal.
     let code = status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1);
     Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))

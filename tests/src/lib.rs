@@ -23,9 +23,11 @@ mod git;
 mod harness_binary;
 mod kubeconfig;
 mod node;
+mod parts;
 mod pki;
 mod relay;
 mod run_folder;
+mod shared_cluster;
 mod supervisor;
 mod wait;
 

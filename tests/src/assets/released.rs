@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use serde::Deserialize;
 
 use super::{go, is_executable, pinned};
 
@@ -16,7 +17,8 @@ const HELM_MOD: &str = include_str!("../../assets/helm/go.mod");
 const CACHED: &str = "CACHED";
 
 /// A program whose build takes minutes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
 pub enum Released {
     CoreDns,
     Helm,
