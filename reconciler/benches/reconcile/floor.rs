@@ -9,22 +9,22 @@ use kube::api::{DynamicObject, Patch, PatchParams};
 use kube::{Api, Client, ResourceExt as _};
 use tokio::task::JoinSet;
 
+use crate::fixture::{Fixture, until_all};
 use crate::outcome::Outcome;
-use crate::scene::{Scene, until_all};
 use crate::workload::{AFTER, BEFORE, NAMESPACE, Size, is_ready, kinds, objects};
 
 pub(crate) async fn run(size: Size) -> Result<Outcome> {
     println!("  server-side apply in a bare loop");
-    let mut scene = Scene::start().await?;
-    let client = scene.control_plane.client();
-    let observed: Api<Deployment> = Api::namespaced(scene.observer.clone(), NAMESPACE);
+    let mut fixture = Fixture::start().await?;
+    let client = fixture.control_plane.client();
+    let observed: Api<Deployment> = Api::namespaced(fixture.observer.clone(), NAMESPACE);
     let mut phases = Vec::new();
     for (name, mcpu) in [("install", BEFORE), ("upgrade", AFTER)] {
         let ready = until_all(observed.clone(), size.components, move |deployment| is_ready(deployment, mcpu));
         let work = async { futures::try_join!(apply_all(&client, size, mcpu), ready).map(drop) };
-        phases.push(scene.phase(name, work).await);
+        phases.push(fixture.phase(name, work).await);
     }
-    phases.push(scene.phase("no-op", apply_all(&client, size, AFTER)).await);
+    phases.push(fixture.phase("no-op", apply_all(&client, size, AFTER)).await);
     Ok(Outcome { who: "floor", phases, usage: None })
 }
 

@@ -15,9 +15,9 @@ use kube::{Api, Client, ResourceExt as _};
 use reeve_tests::{GitHttp, GitRepository, Process, Server};
 use serde_json::{Value, json};
 
+use crate::fixture::{Fixture, PATIENCE, accepts, until_all};
 use crate::measure::Usage;
 use crate::outcome::Outcome;
-use crate::scene::{PATIENCE, Scene, accepts, until_all};
 use crate::workload::{AFTER, BEFORE, NAMESPACE, Size, substituted};
 
 /// The release whose kinds are installed; the programs must be of it.
@@ -29,19 +29,19 @@ const FILE: &str = "app/app.yaml";
 /// Runs the programs in this folder, and says how they did.
 pub(crate) async fn run(size: Size, programs: &Path) -> Result<Outcome> {
     println!("  Flux {VERSION}");
-    let mut scene = Scene::start().await?;
+    let mut fixture = Fixture::start().await?;
     for controller in CONTROLLERS {
-        install_kinds(&scene.observer, &kinds_of(controller)?).await?;
+        install_kinds(&fixture.observer, &kinds_of(controller)?).await?;
     }
-    scene.account(NAMESPACE, "flux").await?;
-    let repository = GitRepository::create_in(scene.control_plane.supervisor(), "flux")?;
+    fixture.account(NAMESPACE, "flux").await?;
+    let repository = GitRepository::create_in(fixture.control_plane.supervisor(), "flux")?;
     let kustomization = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [app.yaml]\n";
     let before = substituted(BEFORE);
     let commit = repository.publish(&[("app/kustomization.yaml", kustomization), (FILE, &before)])?;
     let server = repository.serve_http(None)?;
-    let processes = start(&scene, size, programs)?;
+    let processes = start(&fixture, size, programs)?;
 
-    let observer = scene.observer.clone();
+    let observer = fixture.observer.clone();
     let sources = api(&observer, "source.toolkit.fluxcd.io", "GitRepository");
     let applied = api(&observer, "kustomize.toolkit.fluxcd.io", "Kustomization");
     accepts(&sources, &source(&server)?).await?;
@@ -55,14 +55,14 @@ pub(crate) async fn run(size: Size, programs: &Path) -> Result<Outcome> {
         );
         created.and(ready)
     };
-    phases.push(scene.phase("install", work).await);
+    phases.push(fixture.phase("install", work).await);
     let work = async {
         let commit = repository.publish(&[(FILE, &substituted(AFTER))])?;
         request(&sources, "apps", "upgrade").await?;
         until_all(applied.clone(), size.components, |object| is_at(object, commit.as_str())).await
     };
-    phases.push(scene.phase("upgrade", work).await);
-    phases.push(scene.phase("no-op", look_again(&applied, size)).await);
+    phases.push(fixture.phase("upgrade", work).await);
+    phases.push(fixture.phase("no-op", look_again(&applied, size)).await);
     let usages: Vec<Usage> = processes.iter().map(|process| Usage::of(process.pid())).collect::<Result<_>>()?;
     for (process, usage) in processes.iter().zip(&usages) {
         println!("    {:<22} {:>6.0} MiB, {:.1} s on cores", process.name(), usage.peak, usage.cpu.as_secs_f64());
@@ -98,8 +98,8 @@ async fn install_kinds(client: &Client, files: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-fn start(scene: &Scene, size: Size, programs: &Path) -> Result<Vec<Process>> {
-    let supervisor = scene.control_plane.supervisor();
+fn start(fixture: &Fixture, size: Size, programs: &Path) -> Result<Vec<Process>> {
+    let supervisor = fixture.control_plane.supervisor();
     let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr())?.port();
     let artifacts = format!("127.0.0.1:{port}");
     let storage = supervisor.data().join("flux-artifacts");
@@ -108,7 +108,7 @@ fn start(scene: &Scene, size: Size, programs: &Path) -> Result<Vec<Process>> {
         let mut server = Server::new(name, programs.join(name))
             .args(["--metrics-addr=127.0.0.1:0", "--health-addr=127.0.0.1:0", "--events-addr=", "--log-level=error"])
             .args([format!("--concurrent={}", size.concurrency)])
-            .env("KUBECONFIG", scene.control_plane.kubeconfig().display().to_string())
+            .env("KUBECONFIG", fixture.control_plane.kubeconfig().display().to_string())
             .env("RUNTIME_NAMESPACE", NAMESPACE)
             .env("SOURCE_CONTROLLER_LOCALHOST", &artifacts);
         if name == "source-controller" {

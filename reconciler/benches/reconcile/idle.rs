@@ -22,10 +22,10 @@ use reeve_reconciler::source::SourceSetup;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use crate::fixture::PATIENCE;
 use crate::ours::{Converged, NAMESPACE, program};
 use crate::outcome::{of, promise};
 use crate::requests::{Counter, Requests};
-use crate::scene::PATIENCE;
 use crate::workload::Size;
 
 const HOUR: Duration = Duration::from_hours(1);
@@ -39,7 +39,7 @@ const WATCH: Duration = Duration::from_secs(290);
 /// Stops the real process, takes over in its place and turns the clock.
 pub(crate) async fn run(size: Size, mut converged: Converged) -> Result<()> {
     println!("\n  An hour of nothing, with {} components of 4 objects", size.components);
-    let counter = &mut converged.scene.counter;
+    let counter = &mut converged.fixture.counter;
     counter.take();
     converged.process.terminate()?;
     let gone = || async { if converged.process.check().is_err() { Ok(()) } else { Err("it runs") } };
@@ -48,7 +48,7 @@ pub(crate) async fn run(size: Size, mut converged: Converged) -> Result<()> {
 
     let clock = ManualClock::new(Timestamp::now());
     let stop = CancellationToken::new();
-    let cluster = Cluster::new(Gate::always_open().term()?, converged.scene.control_plane.config()?)?;
+    let cluster = Cluster::new(Gate::always_open().term()?, converged.fixture.control_plane.config()?)?;
     let own = cluster.own()?;
     let controller = controller(size, &converged.data, cluster, Clock::new(clock.clone()), stop.clone());
     let turning = async {

@@ -11,6 +11,7 @@
     reason = "a bench reads the clock, and is told by the environment how much to do"
 )]
 
+mod fixture;
 mod floor;
 mod flux;
 mod idle;
@@ -18,7 +19,6 @@ mod measure;
 mod ours;
 mod outcome;
 mod requests;
-mod scene;
 mod webhook;
 mod workload;
 

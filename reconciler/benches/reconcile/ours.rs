@@ -9,9 +9,9 @@ use reeve_crds::{GitSource, Runtime, State, annotation};
 use reeve_tests::{CommitId, GitRepository, Process, Server};
 use serde_json::json;
 
+use crate::fixture::{Fixture, accepts, stir, until_all};
 use crate::measure::Usage;
 use crate::outcome::Outcome;
-use crate::scene::{Scene, accepts, stir, until_all};
 use crate::workload::{AFTER, RUNTIMES, Size, fleet, layer};
 
 /// Where Reeve's own kinds are.
@@ -19,7 +19,7 @@ pub(crate) const NAMESPACE: &str = "reeve-system";
 
 /// A cluster that Reeve has converged.
 pub(crate) struct Converged {
-    pub(crate) scene: Scene,
+    pub(crate) fixture: Fixture,
     pub(crate) process: Process,
     pub(crate) data: PathBuf,
     /// What the API server's objects come from; its files go when this does.
@@ -32,15 +32,15 @@ pub(crate) fn program() -> &'static Path {
 
 pub(crate) async fn run(size: Size) -> Result<(Outcome, Converged)> {
     println!("  Reeve");
-    let mut scene = Scene::start().await?;
-    scene.control_plane.crds().await;
-    scene.namespace(NAMESPACE).await?;
-    scene.account(NAMESPACE, "reeve-applier").await?;
-    let repository = GitRepository::create_in(scene.control_plane.supervisor(), "fleet")?;
+    let mut fixture = Fixture::start().await?;
+    fixture.control_plane.crds().await;
+    fixture.namespace(NAMESPACE).await?;
+    fixture.account(NAMESPACE, "reeve-applier").await?;
+    let repository = GitRepository::create_in(fixture.control_plane.supervisor(), "fleet")?;
     let commit = publish(&repository, &fleet(size))?;
-    let data = scene.control_plane.supervisor().data().join("reeve");
-    let process = start(&scene, size, &data, &[])?;
-    let observer = scene.observer.clone();
+    let data = fixture.control_plane.supervisor().data().join("reeve");
+    let process = start(&fixture, size, &data, &[])?;
+    let observer = fixture.observer.clone();
     let runtimes: Api<Runtime> = Api::namespaced(observer.clone(), NAMESPACE);
 
     let (sources, source): (Api<GitSource>, _) =
@@ -51,30 +51,30 @@ pub(crate) async fn run(size: Size) -> Result<(Outcome, Converged)> {
         sources.create(&PostParams::default(), &source).await.context("cannot create the GitSource")?;
         until_all(runtimes.clone(), RUNTIMES, |runtime| is_at(runtime, &commit)).await
     };
-    phases.push(scene.phase("install", work).await);
+    phases.push(fixture.phase("install", work).await);
     let work = async {
         let commit = publish(&repository, &[layer(AFTER)])?;
         until_all(runtimes.clone(), RUNTIMES, |runtime| is_at(runtime, &commit)).await
     };
-    phases.push(scene.phase("upgrade", work).await);
-    phases.push(scene.phase("no-op", look_again(&runtimes)).await);
-    phases.push(scene.phase("drift", stir(&observer, size)).await);
+    phases.push(fixture.phase("upgrade", work).await);
+    phases.push(fixture.phase("no-op", look_again(&runtimes)).await);
+    phases.push(fixture.phase("drift", stir(&observer, size)).await);
     let usage = Usage::of(process.pid())?;
     let outcome = Outcome { who: "Reeve", phases, usage: Some(usage) };
-    Ok((outcome, Converged { scene, process, data, _repository: repository }))
+    Ok((outcome, Converged { fixture, process, data, _repository: repository }))
 }
 
-pub(crate) fn start(scene: &Scene, size: Size, data: &Path, more: &[String]) -> Result<Process> {
+pub(crate) fn start(fixture: &Fixture, size: Size, data: &Path, more: &[String]) -> Result<Process> {
     let text = |path: &Path| path.display().to_string();
     let server = Server::new("reeve", program()).args([
         "run".to_owned(),
         "--no-lease".to_owned(),
         format!("--concurrency={}", size.concurrency),
-        format!("--kubeconfig={}", text(scene.control_plane.kubeconfig())),
+        format!("--kubeconfig={}", text(fixture.control_plane.kubeconfig())),
         format!("--data-folder={}", text(data)),
         "--admin-address=none".to_owned(),
     ]);
-    scene.control_plane.supervisor().spawn(server.args(more.iter().cloned()))
+    fixture.control_plane.supervisor().spawn(server.args(more.iter().cloned()))
 }
 
 pub(crate) fn publish(repository: &GitRepository, files: &[(String, String)]) -> Result<CommitId> {

@@ -18,9 +18,9 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
+use crate::fixture::{Fixture, PATIENCE};
 use crate::ours::{NAMESPACE, is_at, publish, start};
 use crate::outcome::promise;
-use crate::scene::{PATIENCE, Scene};
 use crate::workload::{self, Size};
 
 const CALLS: usize = 200;
@@ -30,17 +30,17 @@ const TEMPLATE: &str =
 
 pub(crate) async fn run(size: Size) -> Result<()> {
     println!("\n  From a webhook's call to the object on the cluster, {CALLS} times");
-    let scene = Scene::start().await?;
-    scene.control_plane.crds().await;
-    scene.namespace(NAMESPACE).await?;
-    scene.account(NAMESPACE, "reeve-applier").await?;
-    let repository = GitRepository::create_in(scene.control_plane.supervisor(), "fleet")?;
+    let fixture = Fixture::start().await?;
+    fixture.control_plane.crds().await;
+    fixture.namespace(NAMESPACE).await?;
+    fixture.account(NAMESPACE, "reeve-applier").await?;
+    let repository = GitRepository::create_in(fixture.control_plane.supervisor(), "fleet")?;
     let server = repository.serve_http(None)?;
     let mut commit = publish(&repository, &fleet())?;
     let receiver = SocketAddr::from(([127, 0, 0, 1], free_port()?));
-    let data = scene.control_plane.supervisor().data().join("reeve");
-    let _process = start(&scene, size, &data, &[format!("--webhook-address={receiver}")])?;
-    let client = scene.observer.clone();
+    let data = fixture.control_plane.supervisor().data().join("reeve");
+    let _process = start(&fixture, size, &data, &[format!("--webhook-address={receiver}")])?;
+    let client = fixture.observer.clone();
     let path = follow(&client, &server.url()).await?;
     let runtimes: Api<Runtime> = Api::namespaced(client.clone(), NAMESPACE);
     let notes: Api<ConfigMap> = Api::namespaced(client, workload::NAMESPACE);

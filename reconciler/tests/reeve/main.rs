@@ -4,8 +4,8 @@
 #![cfg(test)]
 
 mod cli;
+mod cli_cluster;
 mod engine;
 mod fields;
 mod git;
 mod pages;
-mod people;

@@ -8,9 +8,9 @@ use reeve_crds::{GitSource, State};
 use reeve_tests::until;
 use serde_json::json;
 
-use super::scene::{Scene, config, deployment};
+use super::fixture::{Fixture, config, deployment};
 
-impl Scene {
+impl Fixture {
     async fn refuses(&self, reason: &str) -> GitSource {
         let is_refused = |source: &GitSource| {
             let status = source.status.clone().unwrap_or_default();
@@ -22,97 +22,97 @@ impl Scene {
 
 #[tokio::test]
 async fn a_bad_commit_changes_nothing_and_the_last_good_one_stays_in_force() {
-    let scene = Scene::new("bad").await;
-    scene.component("web", "1.0.0", &config("settings", "one"));
-    let first = scene.push();
-    scene.follow().await;
-    let reeve = scene.reeve();
-    scene.applied(&first).await;
+    let fixture = Fixture::new("bad").await;
+    fixture.component("web", "1.0.0", &config("settings", "one"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let reeve = fixture.reeve();
+    fixture.applied(&first).await;
 
-    scene.component("web", "1.1.0", "a: {{ Values.missing }}\n");
-    let bad = scene.push();
-    let source = scene.refuses("Invalid").await.status.unwrap();
+    fixture.component("web", "1.1.0", "a: {{ Values.missing }}\n");
+    let bad = fixture.push();
+    let source = fixture.refuses("Invalid").await.status.unwrap();
     let rejected = source.rejected.unwrap();
     assert_eq!(rejected.commit.as_deref(), Some(bad.as_str()));
     assert!(rejected.message.contains("charts/web/1.1.0/templates/all.yaml.j2:1"), "{}", rejected.message);
     assert_eq!(source.commit.unwrap().id, first.as_str());
-    scene.meddle("settings", "hand").await;
-    scene.comes_to_say("settings", "one").await;
+    fixture.meddle("settings", "hand").await;
+    fixture.comes_to_say("settings", "one").await;
 
     reeve.terminate().await;
-    let _reeve = scene.reeve();
-    scene.meddle("settings", "hand").await;
-    scene.comes_to_say("settings", "one").await;
-    scene.refuses("Invalid").await;
+    let _reeve = fixture.reeve();
+    fixture.meddle("settings", "hand").await;
+    fixture.comes_to_say("settings", "one").await;
+    fixture.refuses("Invalid").await;
 
-    scene.component("web", "1.2.0", &config("settings", "two"));
-    let good = scene.push();
-    scene.applied(&good).await;
+    fixture.component("web", "1.2.0", &config("settings", "two"));
+    let good = fixture.push();
+    fixture.applied(&good).await;
     let is_fine = |source: &GitSource| {
         let status = source.status.clone().unwrap_or_default();
         status.state == Some(State::Ready) && status.rejected.is_none()
     };
-    until(&scene.api::<GitSource>(), "fleet", "it is fine again", is_fine).await;
+    until(&fixture.api::<GitSource>(), "fleet", "it is fine again", is_fine).await;
 }
 
 #[tokio::test]
 async fn a_released_chart_does_not_change() {
-    let scene = Scene::new("released").await;
-    scene.component("web", "1.0.0", &config("settings", "one"));
-    let first = scene.push();
-    scene.follow().await;
-    let _reeve = scene.reeve();
-    scene.applied(&first).await;
-    scene.chart("web", "1.0.0", &config("settings", "two"));
-    scene.push();
-    scene.refuses("ReleasedChartChanged").await;
-    assert_eq!(scene.says("settings").await.unwrap(), "one");
+    let fixture = Fixture::new("released").await;
+    fixture.component("web", "1.0.0", &config("settings", "one"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&first).await;
+    fixture.chart("web", "1.0.0", &config("settings", "two"));
+    fixture.push();
+    fixture.refuses("ReleasedChartChanged").await;
+    assert_eq!(fixture.says("settings").await.unwrap(), "one");
 }
 
 #[tokio::test]
 async fn a_pointer_of_lfs_and_a_submodule_where_files_are_wanted_are_refused_by_name() {
-    let scene = Scene::new("pointers").await;
-    scene.component("web", "1.0.0", &config("settings", "one"));
-    let first = scene.push();
-    scene.follow().await;
-    let _reeve = scene.reeve();
-    scene.applied(&first).await;
+    let fixture = Fixture::new("pointers").await;
+    fixture.component("web", "1.0.0", &config("settings", "one"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&first).await;
     let pointer = format!("version https://git-lfs.github.com/spec/v1\noid sha256:{}\nsize 9\n", "ab".repeat(32));
-    scene.write("charts/web/1.1.0/files/model.bin", &pointer);
-    scene.component("web", "1.1.0", &config("settings", "two"));
+    fixture.write("charts/web/1.1.0/files/model.bin", &pointer);
+    fixture.component("web", "1.1.0", &config("settings", "two"));
     let says = async |words: &str| {
         let is_told = |source: &GitSource| {
             let rejected = source.status.as_ref().and_then(|status| status.rejected.as_ref());
             rejected.is_some_and(|rejected| rejected.reason == "Invalid" && rejected.message.contains(words))
         };
-        until(&scene.api::<GitSource>(), "fleet", words, is_told).await;
-        scene.event("Invalid", &["main@", " is refused: ", words]).await;
+        until(&fixture.api::<GitSource>(), "fleet", words, is_told).await;
+        fixture.event("Invalid", &["main@", " is refused: ", words]).await;
     };
-    scene.push();
+    fixture.push();
     says("charts/web/1.1.0/files/model.bin:1:1: this is a pointer of Git LFS").await;
-    scene.repository.remove("charts/web/1.1.0/files").unwrap();
+    fixture.repository.remove("charts/web/1.1.0/files").unwrap();
     let entry = format!("160000,{},charts/vendored", first.as_str());
-    scene.repository.commit_all("Take the pointer out").unwrap();
-    scene.repository.git(&["update-index", "--add", "--cacheinfo", &entry]).unwrap();
-    scene.repository.git(&["commit", "--quiet", "--message", "Add a submodule"]).unwrap();
-    scene.repository.push().unwrap();
+    fixture.repository.commit_all("Take the pointer out").unwrap();
+    fixture.repository.git(&["update-index", "--add", "--cacheinfo", &entry]).unwrap();
+    fixture.repository.git(&["commit", "--quiet", "--message", "Add a submodule"]).unwrap();
+    fixture.repository.push().unwrap();
     says("charts/vendored:1:1: this is a submodule").await;
-    assert_eq!(scene.says("settings").await.as_deref(), Some("one"));
+    assert_eq!(fixture.says("settings").await.as_deref(), Some("one"));
 }
 
 #[tokio::test]
 async fn another_reference_is_followed_by_its_name_and_is_no_rewritten_history() {
-    let scene = Scene::new("references").await;
-    scene.component("web", "1.0.0", &config("settings", "one"));
-    let first = scene.push();
-    scene.repository.tag("v1.0.0").unwrap();
-    scene.repository.git(&["push", "--quiet", "origin", "v1.0.0"]).unwrap();
-    scene.component("web", "1.1.0", &config("settings", "two"));
-    let second = scene.push();
-    scene.follow().await;
-    let reeve = scene.reeve();
-    scene.applied(&second).await;
-    let api = scene.api::<GitSource>();
+    let fixture = Fixture::new("references").await;
+    fixture.component("web", "1.0.0", &config("settings", "one"));
+    let first = fixture.push();
+    fixture.repository.tag("v1.0.0").unwrap();
+    fixture.repository.git(&["push", "--quiet", "origin", "v1.0.0"]).unwrap();
+    fixture.component("web", "1.1.0", &config("settings", "two"));
+    let second = fixture.push();
+    fixture.follow().await;
+    let reeve = fixture.reeve();
+    fixture.applied(&second).await;
+    let api = fixture.api::<GitSource>();
     let follows = async |reference: serde_json::Value, shown: &str| {
         let patch = Patch::Merge(json!({ "spec": { "ref": reference } }));
         api.patch("fleet", &PatchParams::default(), &patch).await.unwrap();
@@ -123,21 +123,21 @@ async fn another_reference_is_followed_by_its_name_and_is_no_rewritten_history()
         until(&api, "fleet", shown, is_so).await;
     };
     follows(json!({ "branch": null, "tag": "v1.0.0" }), "v1.0.0@").await;
-    scene.comes_to_say("settings", "one").await;
+    fixture.comes_to_say("settings", "one").await;
     follows(json!({ "tag": null, "commit": first.as_str() }), &first.as_str()[..12]).await;
     follows(json!({ "commit": null, "branch": "main" }), "main@").await;
-    scene.comes_to_say("settings", "two").await;
+    fixture.comes_to_say("settings", "two").await;
     assert!(!reeve.log().contains("rewritten"), "{}", reeve.log());
 }
 
 #[tokio::test]
 async fn a_source_is_not_ready_before_its_runtimes_are() {
-    let scene = Scene::new("awaited").await;
-    scene.component("web", "1.0.0", &deployment("web", 1));
-    scene.push();
-    scene.follow().await;
-    let _reeve = scene.reeve();
-    let mut sources = std::pin::pin!(watcher(scene.api::<GitSource>(), Config::default()).applied_objects());
+    let fixture = Fixture::new("awaited").await;
+    fixture.component("web", "1.0.0", &deployment("web", 1));
+    fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    let mut sources = std::pin::pin!(watcher(fixture.api::<GitSource>(), Config::default()).applied_objects());
     let counted = loop {
         let status = sources.next().await.unwrap().unwrap().status.unwrap_or_default();
         assert_ne!(status.state, Some(State::Ready), "{status:?}");

@@ -8,8 +8,8 @@ use kube::ResourceExt as _;
 use kube::api::ListParams;
 use reeve_tests::eventually;
 
+use super::fixture::{Fixture, config};
 use super::proxy::{Proxy, Rule};
-use super::scene::{Scene, config};
 
 /// What is under way when the process is killed.
 #[derive(Clone, Copy, Debug)]
@@ -20,9 +20,9 @@ enum Change {
 }
 
 /// Version and content hash by name, of all objects that the runtime's label claims.
-async fn objects(scene: &Scene) -> BTreeMap<String, (String, String)> {
-    let ours = ListParams::default().labels(&format!("reeve.dev/runtime={}", scene.runtime));
-    let found = scene.there::<ConfigMap>().list(&ours).await.unwrap();
+async fn objects(fixture: &Fixture) -> BTreeMap<String, (String, String)> {
+    let ours = ListParams::default().labels(&format!("reeve.dev/runtime={}", fixture.runtime));
+    let found = fixture.there::<ConfigMap>().list(&ours).await.unwrap();
     let facts = found.into_iter().map(|object| {
         let content = object.annotations().get("reeve.dev/content").cloned().unwrap_or_default();
         (object.name_any(), (object.resource_version().unwrap_or_default(), content))
@@ -31,56 +31,56 @@ async fn objects(scene: &Scene) -> BTreeMap<String, (String, String)> {
 }
 
 /// The wanted names after the change, once it is prepared and pushed.
-async fn prepare(scene: &Scene, change: Change) -> (reeve_tests::CommitId, Vec<&'static str>) {
-    scene.component("base", "1.0.0", &(config("a", "one") + &config("b", "one")));
-    scene.component_with("web", "1.0.0", "{ dependsOn: [base] }", &(config("c", "one") + &config("d", "one")));
-    let first = scene.push();
-    scene.follow().await;
+async fn prepare(fixture: &Fixture, change: Change) -> (reeve_tests::CommitId, Vec<&'static str>) {
+    fixture.component("base", "1.0.0", &(config("a", "one") + &config("b", "one")));
+    fixture.component_with("web", "1.0.0", "{ dependsOn: [base] }", &(config("c", "one") + &config("d", "one")));
+    let first = fixture.push();
+    fixture.follow().await;
     if let Change::Install = change {
         return (first, vec!["a", "b", "c", "d"]);
     }
-    let reeve = scene.reeve();
-    scene.applied(&first).await;
+    let reeve = fixture.reeve();
+    fixture.applied(&first).await;
     reeve.terminate().await;
     let left = if let Change::Upgrade = change {
-        scene.component("base", "1.1.0", &(config("a", "two") + &config("b", "one")));
-        scene.component_with("web", "1.1.0", "{ dependsOn: [base] }", &(config("c", "two") + &config("e", "two")));
+        fixture.component("base", "1.1.0", &(config("a", "two") + &config("b", "one")));
+        fixture.component_with("web", "1.1.0", "{ dependsOn: [base] }", &(config("c", "two") + &config("e", "two")));
         vec!["a", "b", "c", "e"]
     } else {
-        scene.component("base", "1.1.0", &config("b", "one"));
-        scene.drop_component("web");
+        fixture.component("base", "1.1.0", &config("b", "one"));
+        fixture.drop_component("web");
         vec!["b"]
     };
-    (scene.push(), left)
+    (fixture.push(), left)
 }
 
 /// Kills the process at its k-th write and looks where the next one ends. False if there are fewer writes.
 async fn crash(change: Change, at: usize, answered: bool) -> bool {
-    let scene = Scene::new("crash").await;
-    let (commit, names) = prepare(&scene, change).await;
-    let proxy = Proxy::start(&scene.cluster, Rule::Hold { at, answered }).await;
-    let reeve = scene.reeve_through(&proxy.kubeconfig(scene.data.path()), &[]);
+    let fixture = Fixture::new("crash").await;
+    let (commit, names) = prepare(&fixture, change).await;
+    let proxy = Proxy::start(&fixture.cluster, Rule::Hold { at, answered }).await;
+    let reeve = fixture.reeve_through(&proxy.kubeconfig(fixture.data.path()), &[]);
     let killed = tokio::select! {
         () = proxy.reached() => true,
-        _ = scene.applied(&commit) => false,
+        _ = fixture.applied(&commit) => false,
     };
     reeve.kill();
-    let before = objects(&scene).await;
-    let reeve = scene.reeve();
+    let before = objects(&fixture).await;
+    let reeve = fixture.reeve();
     eventually("the commit is in force", || {
         let log = reeve.log();
         async move { if log.contains("accepted") { Ok(()) } else { Err(log) } }
     })
     .await;
-    scene.applied(&commit).await;
+    fixture.applied(&commit).await;
     let wanted: Vec<String> = names.iter().map(|name| format!("ConfigMap/{name}")).collect();
     eventually("the inventory has what Git has", || async {
-        let inventory = scene.inventory(&scene.runtime).await;
+        let inventory = fixture.inventory(&fixture.runtime).await;
         if inventory == wanted { Ok(()) } else { Err(format!("{inventory:?}")) }
     })
     .await;
     reeve.terminate().await;
-    let after = objects(&scene).await;
+    let after = objects(&fixture).await;
     let what = format!("{change:?} killed at write {at}, answered: {answered}");
     assert_eq!(after.keys().collect::<Vec<_>>(), names, "{what}");
     for (name, (version, content)) in &before {

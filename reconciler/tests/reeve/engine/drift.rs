@@ -6,9 +6,9 @@ use reeve_crds::State;
 use reeve_tests::eventually;
 use serde_json::json;
 
-use super::scene::{Scene, annotated, config};
+use super::fixture::{Fixture, annotated, config};
 
-impl Scene {
+impl Fixture {
     /// Changes a `ConfigMap` of the target as somebody else.
     pub(super) async fn meddle(&self, name: &str, say: &str) {
         let params = PatchParams { field_manager: Some("meddler".to_owned()), ..PatchParams::default() };
@@ -27,96 +27,96 @@ impl Scene {
 
 #[tokio::test]
 async fn drift_is_put_right_and_told_with_who_what_and_when() {
-    let scene = Scene::new("drift").await;
-    scene.component("web", "1.0.0", &config("settings", "git"));
-    let first = scene.push();
-    scene.follow().await;
-    let _reeve = scene.reeve();
-    scene.applied(&first).await;
-    scene.meddle("settings", "hand").await;
-    scene.comes_to_say("settings", "git").await;
-    let note = scene.event("Drifted", &["ConfigMap", "settings", "data.say", "meddler", " at 20", "put right"]).await;
+    let fixture = Fixture::new("drift").await;
+    fixture.component("web", "1.0.0", &config("settings", "git"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&first).await;
+    fixture.meddle("settings", "hand").await;
+    fixture.comes_to_say("settings", "git").await;
+    let note = fixture.event("Drifted", &["ConfigMap", "settings", "data.say", "meddler", " at 20", "put right"]).await;
     assert!(note.contains("changed by meddler"), "{note}");
-    let component = scene.component_is("web", State::Ready, "Succeeded").await.status.unwrap();
+    let component = fixture.component_is("web", State::Ready, "Succeeded").await.status.unwrap();
     assert_eq!(component.drift.unwrap().examples[0].manager.as_deref(), Some("meddler"));
 }
 
 #[tokio::test]
 async fn an_object_that_somebody_deletes_is_made_anew_and_told_whatever_the_policy() {
-    let scene = Scene::new("deleted").await;
-    scene.component(
+    let fixture = Fixture::new("deleted").await;
+    fixture.component(
         "web",
         "1.0.0",
         &(config("settings", "git") + &annotated("reported", "git", "reeve.dev/drift", "Report")),
     );
-    let first = scene.push();
-    scene.follow().await;
-    let reeve = scene.reeve();
-    scene.applied(&first).await;
+    let first = fixture.push();
+    fixture.follow().await;
+    let reeve = fixture.reeve();
+    fixture.applied(&first).await;
     for name in ["settings", "reported"] {
-        scene.there::<ConfigMap>().delete(name, &DeleteParams::default()).await.unwrap();
-        scene.comes_to_say(name, "git").await;
-        scene.event("Drifted", &["ConfigMap", name, "deleted by somebody; made anew"]).await;
+        fixture.there::<ConfigMap>().delete(name, &DeleteParams::default()).await.unwrap();
+        fixture.comes_to_say(name, "git").await;
+        fixture.event("Drifted", &["ConfigMap", name, "deleted by somebody; made anew"]).await;
     }
     let repaired: (&str, &[(&str, &str)]) = ("reeve_drift_total", &[("outcome", "repaired")]);
     reeve.shows(&[(repaired, 2.0)]).await;
     // What is deleted each time is made anew less and less often, until somebody asks for it.
     for _ in 0..2 {
-        scene.there::<ConfigMap>().delete("settings", &DeleteParams::default()).await.unwrap();
-        scene.comes_to_say("settings", "git").await;
+        fixture.there::<ConfigMap>().delete("settings", &DeleteParams::default()).await.unwrap();
+        fixture.comes_to_say("settings", "git").await;
     }
-    scene.there::<ConfigMap>().delete("settings", &DeleteParams::default()).await.unwrap();
-    scene.event("Drifted", &["settings", "not made anew for now"]).await;
-    assert_eq!(scene.says("settings").await, None);
+    fixture.there::<ConfigMap>().delete("settings", &DeleteParams::default()).await.unwrap();
+    fixture.event("Drifted", &["settings", "not made anew for now"]).await;
+    assert_eq!(fixture.says("settings").await, None);
     let ask = json!({ "metadata": { "annotations": { "reeve.dev/reconcile": "now" } } });
-    let component = format!("{}.web", scene.runtime);
-    let api = scene.api::<reeve_crds::RuntimeComponent>();
+    let component = format!("{}.web", fixture.runtime);
+    let api = fixture.api::<reeve_crds::RuntimeComponent>();
     api.patch(&component, &PatchParams::default(), &Patch::Merge(&ask)).await.unwrap();
-    scene.comes_to_say("settings", "git").await;
+    fixture.comes_to_say("settings", "git").await;
 }
 
 #[tokio::test]
 async fn drift_that_is_only_reported_stands_until_the_policy_changes() {
-    let scene = Scene::new("report").await;
-    scene.runtime(&scene.runtime, "policy: { drift: { mode: Report } }\n");
-    scene.component(
+    let fixture = Fixture::new("report").await;
+    fixture.runtime(&fixture.runtime, "policy: { drift: { mode: Report } }\n");
+    fixture.component(
         "web",
         "1.0.0",
         &(config("settings", "git")
             + &annotated("free", "git", "reeve.dev/drift", "Ignore")
             + &annotated("strict", "git", "reeve.dev/drift", "Repair")),
     );
-    let first = scene.push();
-    scene.follow().await;
-    let _reeve = scene.reeve();
-    scene.applied(&first).await;
-    scene.meddle("free", "hand").await;
-    scene.meddle("settings", "hand").await;
-    scene.meddle("strict", "hand").await;
-    scene.comes_to_say("strict", "git").await;
-    let component = scene.component_is("web", State::Warning, "Drifted").await.status.unwrap();
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&first).await;
+    fixture.meddle("free", "hand").await;
+    fixture.meddle("settings", "hand").await;
+    fixture.meddle("strict", "hand").await;
+    fixture.comes_to_say("strict", "git").await;
+    let component = fixture.component_is("web", State::Warning, "Drifted").await.status.unwrap();
     assert_eq!(component.drift.unwrap().objects, 1);
-    scene.event("Drifted", &["settings", "left as it is"]).await;
-    assert_eq!(scene.says("settings").await.unwrap(), "hand");
-    assert_eq!(scene.says("free").await.unwrap(), "hand");
-    scene.runtime(&scene.runtime, "");
-    scene.push();
-    scene.comes_to_say("settings", "git").await;
-    scene.component_is("web", State::Ready, "Succeeded").await;
-    assert_eq!(scene.says("free").await.unwrap(), "hand");
+    fixture.event("Drifted", &["settings", "left as it is"]).await;
+    assert_eq!(fixture.says("settings").await.unwrap(), "hand");
+    assert_eq!(fixture.says("free").await.unwrap(), "hand");
+    fixture.runtime(&fixture.runtime, "");
+    fixture.push();
+    fixture.comes_to_say("settings", "git").await;
+    fixture.component_is("web", State::Ready, "Succeeded").await;
+    assert_eq!(fixture.says("free").await.unwrap(), "hand");
 }
 
 #[tokio::test]
 async fn drift_during_downtime_is_found_at_the_start() {
-    let scene = Scene::new("downtime").await;
-    scene.component("web", "1.0.0", &config("settings", "git"));
-    let first = scene.push();
-    scene.follow().await;
-    let reeve = scene.reeve();
-    scene.applied(&first).await;
+    let fixture = Fixture::new("downtime").await;
+    fixture.component("web", "1.0.0", &config("settings", "git"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let reeve = fixture.reeve();
+    fixture.applied(&first).await;
     reeve.terminate().await;
-    scene.meddle("settings", "hand").await;
-    let _reeve = scene.reeve();
-    scene.comes_to_say("settings", "git").await;
-    scene.event("Drifted", &["meddler"]).await;
+    fixture.meddle("settings", "hand").await;
+    let _reeve = fixture.reeve();
+    fixture.comes_to_say("settings", "git").await;
+    fixture.event("Drifted", &["meddler"]).await;
 }

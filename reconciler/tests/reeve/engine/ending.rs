@@ -6,18 +6,18 @@ use reeve_crds::{GitSource, Runtime, State};
 use reeve_tests::until;
 use serde_json::json;
 
+use super::fixture::{Fixture, config};
 use super::proxy::{Proxy, Rule};
-use super::scene::{Scene, config};
 
 const GOES: &str = "policy: { deletionPolicy: Delete, timeout: 1s }\n";
 
-impl Scene {
+impl Fixture {
     /// A runtime whose objects go with it.
     async fn mortal(prefix: &str) -> Self {
-        let scene = Self::new(prefix).await;
-        scene.runtime(&scene.runtime, GOES);
-        scene.component("web", "1.0.0", &config("settings", "git"));
-        scene
+        let fixture = Self::new(prefix).await;
+        fixture.runtime(&fixture.runtime, GOES);
+        fixture.component("web", "1.0.0", &config("settings", "git"));
+        fixture
     }
 
     async fn patch_source(&self, patch: serde_json::Value) {
@@ -32,60 +32,61 @@ impl Scene {
 
 #[tokio::test]
 async fn a_source_that_is_deleted_while_it_is_suspended_takes_its_runtimes_along_if_it_says_so() {
-    let scene = Scene::mortal("rests").await;
-    let first = scene.push();
-    scene.follow().await;
-    let _reeve = scene.reeve();
-    scene.applied(&first).await;
-    scene.patch_source(json!({ "spec": { "suspend": true } })).await;
+    let fixture = Fixture::mortal("rests").await;
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&first).await;
+    fixture.patch_source(json!({ "spec": { "suspend": true } })).await;
     let rests = |source: &GitSource| source.status.as_ref().is_some_and(|it| it.state == Some(State::Suspended));
-    until(&scene.api::<GitSource>(), "fleet", "the source is suspended", rests).await;
-    scene.patch_source(json!({ "spec": { "deletionPolicy": "Delete" } })).await;
+    until(&fixture.api::<GitSource>(), "fleet", "the source is suspended", rests).await;
+    fixture.patch_source(json!({ "spec": { "deletionPolicy": "Delete" } })).await;
     let is_held = |source: &GitSource| source.metadata.finalizers.is_some();
-    until(&scene.api::<GitSource>(), "fleet", "the source is held", is_held).await;
-    scene.delete_source().await;
-    scene.gone(&scene.api::<GitSource>(), "fleet").await;
-    scene.gone(&scene.api::<Runtime>(), &scene.runtime).await;
-    assert!(scene.there::<ConfigMap>().get_opt("settings").await.unwrap().is_none());
+    until(&fixture.api::<GitSource>(), "fleet", "the source is held", is_held).await;
+    fixture.delete_source().await;
+    fixture.gone(&fixture.api::<GitSource>(), "fleet").await;
+    fixture.gone(&fixture.api::<Runtime>(), &fixture.runtime).await;
+    assert!(fixture.there::<ConfigMap>().get_opt("settings").await.unwrap().is_none());
 }
 
 #[tokio::test]
 async fn a_source_that_waits_for_its_runtimes_asks_once_for_their_deletion() {
-    let scene = Scene::mortal("waits").await;
-    let first = scene.push();
-    scene
-        .follow_with(json!({ "url": scene.repository.file_url(), "interval": "1s", "deletionPolicy": "Delete" }))
+    let fixture = Fixture::mortal("waits").await;
+    let first = fixture.push();
+    fixture
+        .follow_with(json!({ "url": fixture.repository.file_url(), "interval": "1s", "deletionPolicy": "Delete" }))
         .await;
-    let proxy = Proxy::start(&scene.cluster, Rule::Pass).await;
-    let _reeve = scene.reeve_through(&proxy.kubeconfig(scene.data.path()), &[]);
-    scene.applied(&first).await;
+    let proxy = Proxy::start(&fixture.cluster, Rule::Pass).await;
+    let _reeve = fixture.reeve_through(&proxy.kubeconfig(fixture.data.path()), &[]);
+    fixture.applied(&first).await;
     let hold = |finalizers: serde_json::Value| {
         let patch = json!({ "metadata": { "finalizers": finalizers } });
-        let settings = scene.there::<ConfigMap>();
+        let settings = fixture.there::<ConfigMap>();
         async move { settings.patch("settings", &PatchParams::default(), &Patch::Merge(&patch)).await.unwrap() }
     };
     hold(json!(["example.com/hold"])).await;
-    scene.delete_source().await;
+    fixture.delete_source().await;
     // Longer than the interval of the source: the patience of a runtime, and another try.
-    scene.component_is("web", State::Error, "TimedOut").await;
-    scene.event("Failed", &["is still there"]).await;
-    let asked = proxy.deletions().iter().filter(|path| path.ends_with(&format!("/runtimes/{}", scene.runtime))).count();
+    fixture.component_is("web", State::Error, "TimedOut").await;
+    fixture.event("Failed", &["is still there"]).await;
+    let asked =
+        proxy.deletions().iter().filter(|path| path.ends_with(&format!("/runtimes/{}", fixture.runtime))).count();
     assert_eq!(asked, 1);
     hold(json!(null)).await;
-    scene.gone(&scene.api::<GitSource>(), "fleet").await;
+    fixture.gone(&fixture.api::<GitSource>(), "fleet").await;
 }
 
 #[tokio::test]
 async fn a_runtime_whose_source_is_gone_can_be_deleted() {
-    let scene = Scene::mortal("alone").await;
-    let first = scene.push();
-    scene.follow().await;
-    let _reeve = scene.reeve();
-    scene.applied(&first).await;
-    scene.delete_source().await;
+    let fixture = Fixture::mortal("alone").await;
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&first).await;
+    fixture.delete_source().await;
     let rests = |runtime: &Runtime| runtime.status.as_ref().is_some_and(|it| it.state == Some(State::Suspended));
-    until(&scene.api::<Runtime>(), &scene.runtime, "the runtime rests", rests).await;
-    scene.api::<Runtime>().delete(&scene.runtime, &DeleteParams::default()).await.unwrap();
-    scene.gone(&scene.api::<Runtime>(), &scene.runtime).await;
-    assert!(scene.there::<ConfigMap>().get_opt("settings").await.unwrap().is_none());
+    until(&fixture.api::<Runtime>(), &fixture.runtime, "the runtime rests", rests).await;
+    fixture.api::<Runtime>().delete(&fixture.runtime, &DeleteParams::default()).await.unwrap();
+    fixture.gone(&fixture.api::<Runtime>(), &fixture.runtime).await;
+    assert!(fixture.there::<ConfigMap>().get_opt("settings").await.unwrap().is_none());
 }

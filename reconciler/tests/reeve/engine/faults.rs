@@ -15,33 +15,33 @@ use reeve_reconciler::live::{Hub, Scope};
 use reeve_tests::{ControlPlane, Forwarder, eventually};
 use serde_json::json;
 
+use super::fixture::{Fixture, config, definition};
 use super::proxy::{Proxy, Rule};
-use super::scene::{Scene, config, definition};
 
 async fn refused_for_a_while(prefix: &str, code: u16) {
-    let scene = Scene::new(prefix).await;
-    scene.component("web", "1.0.0", &config("settings", "one"));
-    let first = scene.push();
-    scene.follow().await;
+    let fixture = Fixture::new(prefix).await;
+    fixture.component("web", "1.0.0", &config("settings", "one"));
+    let first = fixture.push();
+    fixture.follow().await;
     let proxy =
-        Proxy::start(&scene.cluster, Rule::Refuse { code, path: format!("/namespaces/{}/", scene.target) }).await;
-    let _reeve = scene.reeve_through(&proxy.kubeconfig(scene.data.path()), &[]);
+        Proxy::start(&fixture.cluster, Rule::Refuse { code, path: format!("/namespaces/{}/", fixture.target) }).await;
+    let _reeve = fixture.reeve_through(&proxy.kubeconfig(fixture.data.path()), &[]);
     let status = eventually("the failure is told", || async {
         let component =
-            scene.api::<reeve_crds::RuntimeComponent>().get_opt(&format!("{}.web", scene.runtime)).await.unwrap();
+            fixture.api::<reeve_crds::RuntimeComponent>().get_opt(&format!("{}.web", fixture.runtime)).await.unwrap();
         let status = component.and_then(|component| component.status).unwrap_or_default();
         if status.state == Some(State::Error) { Ok(status) } else { Err(format!("{status:?}")) }
     })
     .await;
     assert_eq!(status.failure.unwrap().object.unwrap().name, "settings");
     let before = proxy.requests();
-    let attempts = || async { scene.event("Failed", &["settings"]).await };
+    let attempts = || async { fixture.event("Failed", &["settings"]).await };
     attempts().await;
     let after = proxy.requests();
     assert!(after - before < 60, "{} requests for two more tries", after - before);
     proxy.set(Rule::Pass);
-    scene.applied(&first).await;
-    assert_eq!(scene.says("settings").await.unwrap(), "one");
+    fixture.applied(&first).await;
+    assert_eq!(fixture.says("settings").await.unwrap(), "one");
 }
 
 #[tokio::test]
@@ -56,18 +56,18 @@ async fn a_server_that_fails_is_asked_again_later() {
 
 /// A component with a CRD and an object of it, whose first listings are answered with this code.
 async fn waited_for(prefix: &str, code: u16) {
-    let scene = Scene::new(prefix).await;
-    let group = format!("{}.example.com", scene.namespace);
+    let fixture = Fixture::new(prefix).await;
+    let group = format!("{}.example.com", fixture.namespace);
     let object = format!("apiVersion: {group}/v1\nkind: Gadget\nmetadata: {{ name: gadget }}\n---\n");
-    scene.component("web", "1.0.0", &(definition(&group, "Gadget") + &object));
-    let first = scene.push();
-    scene.follow().await;
+    fixture.component("web", "1.0.0", &(definition(&group, "Gadget") + &object));
+    let first = fixture.push();
+    fixture.follow().await;
     let path = format!("/apis/{group}/v1/gadgets");
-    let proxy = Proxy::start(&scene.cluster, Rule::RefuseReads { code, path, times: 3 }).await;
-    let _reeve = scene.reeve_through(&proxy.kubeconfig(scene.data.path()), &[]);
-    scene.applied(&first).await;
+    let proxy = Proxy::start(&fixture.cluster, Rule::RefuseReads { code, path, times: 3 }).await;
+    let _reeve = fixture.reeve_through(&proxy.kubeconfig(fixture.data.path()), &[]);
+    fixture.applied(&first).await;
     assert_eq!(proxy.refused(), 3);
-    let component = scene.component_is("web", State::Ready, "Succeeded").await;
+    let component = fixture.component_is("web", State::Ready, "Succeeded").await;
     let outcomes: Vec<_> = component.status.unwrap().history.into_iter().map(|entry| entry.outcome).collect();
     assert_eq!(outcomes, [Lenient::Known(Outcome::Succeeded)], "it failed in between");
 }
@@ -84,62 +84,62 @@ async fn a_kind_that_discovery_shows_and_that_is_not_found_yet_is_waited_for() {
 
 #[tokio::test]
 async fn reeve_s_own_kinds_may_be_served_late_without_a_word() {
-    let scene = Scene::new("own").await;
-    scene.component("web", "1.0.0", &config("settings", "one"));
-    let first = scene.push();
-    scene.follow().await;
+    let fixture = Fixture::new("own").await;
+    fixture.component("web", "1.0.0", &config("settings", "one"));
+    let first = fixture.push();
+    fixture.follow().await;
     let rule = Rule::RefuseReads { code: 429, path: "/inventories".to_owned(), times: 3 };
-    let proxy = Proxy::start(&scene.cluster, rule).await;
-    let reeve = scene.reeve_through(&proxy.kubeconfig(scene.data.path()), &[]);
-    scene.applied(&first).await;
+    let proxy = Proxy::start(&fixture.cluster, rule).await;
+    let reeve = fixture.reeve_through(&proxy.kubeconfig(fixture.data.path()), &[]);
+    fixture.applied(&first).await;
     assert_eq!(proxy.refused(), 3);
     assert!(!reeve.log().contains("WARN"), "{}", reeve.log());
 }
 
 #[tokio::test]
 async fn a_source_whose_runtimes_cannot_be_written_does_not_give_its_commit_up() {
-    let scene = Scene::new("unwritten").await;
-    scene.component("web", "1.0.0", &config("settings", "one"));
-    let first = scene.push();
-    scene.follow().await;
-    let proxy = Proxy::start(&scene.cluster, Rule::Pass).await;
-    let reeve = scene.reeve_through(&proxy.kubeconfig(scene.data.path()), &[]);
-    scene.applied(&first).await;
+    let fixture = Fixture::new("unwritten").await;
+    fixture.component("web", "1.0.0", &config("settings", "one"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let proxy = Proxy::start(&fixture.cluster, Rule::Pass).await;
+    let reeve = fixture.reeve_through(&proxy.kubeconfig(fixture.data.path()), &[]);
+    fixture.applied(&first).await;
     proxy.set(Rule::Refuse { code: 500, path: "/runtimes/".to_owned() });
-    scene.component("web", "1.1.0", &config("settings", "two"));
-    scene.runtime(&scene.runtime, "policy: { timeout: 3m }\n");
-    let second = scene.push();
+    fixture.component("web", "1.1.0", &config("settings", "two"));
+    fixture.runtime(&fixture.runtime, "policy: { timeout: 3m }\n");
+    let second = fixture.push();
     eventually("it could not be written", || {
         let log = reeve.log();
         async move { if log.contains("cannot write Runtime") { Ok(()) } else { Err(log) } }
     })
     .await;
     proxy.set(Rule::Pass);
-    scene.applied(&second).await;
-    assert_eq!(scene.says("settings").await.unwrap(), "two");
+    fixture.applied(&second).await;
+    assert_eq!(fixture.says("settings").await.unwrap(), "two");
 }
 
 #[tokio::test]
 async fn an_inventory_that_somebody_edits_or_deletes_is_read_anew_and_mended() {
-    let scene = Scene::new("inventory").await;
-    scene.component("web", "1.0.0", &config("settings", "one"));
-    let first = scene.push();
-    scene.follow().await;
-    let _reeve = scene.reeve();
-    scene.applied(&first).await;
-    let page = format!("{}.0", scene.runtime);
+    let fixture = Fixture::new("inventory").await;
+    fixture.component("web", "1.0.0", &config("settings", "one"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&first).await;
+    let page = format!("{}.0", fixture.runtime);
     let patch = json!({ "metadata": { "labels": { "somebody": "was-here" } } });
-    scene.api::<Inventory>().patch(&page, &PatchParams::default(), &Patch::Merge(&patch)).await.unwrap();
-    scene.component("web", "1.1.0", &(config("settings", "two") + &config("new", "x")));
-    let second = scene.push();
-    scene.applied(&second).await;
-    scene.api::<Inventory>().delete(&page, &DeleteParams::default()).await.unwrap();
-    scene.component("web", "1.2.0", &(config("settings", "two") + &config("newer", "x")));
-    let third = scene.push();
-    scene.applied(&third).await;
-    assert_eq!(scene.says("newer").await.unwrap(), "x");
+    fixture.api::<Inventory>().patch(&page, &PatchParams::default(), &Patch::Merge(&patch)).await.unwrap();
+    fixture.component("web", "1.1.0", &(config("settings", "two") + &config("new", "x")));
+    let second = fixture.push();
+    fixture.applied(&second).await;
+    fixture.api::<Inventory>().delete(&page, &DeleteParams::default()).await.unwrap();
+    fixture.component("web", "1.2.0", &(config("settings", "two") + &config("newer", "x")));
+    let third = fixture.push();
+    fixture.applied(&third).await;
+    assert_eq!(fixture.says("newer").await.unwrap(), "x");
     eventually("the inventory has what is there", || async {
-        let inventory = scene.inventory(&scene.runtime).await;
+        let inventory = fixture.inventory(&fixture.runtime).await;
         if inventory.contains(&"ConfigMap/newer".to_owned()) && inventory.contains(&"ConfigMap/settings".to_owned()) {
             Ok(())
         } else {
@@ -151,31 +151,31 @@ async fn an_inventory_that_somebody_edits_or_deletes_is_read_anew_and_mended() {
 
 #[tokio::test]
 async fn an_account_that_loses_its_rights_is_told_and_goes_on_when_it_has_them_again() {
-    let scene = Scene::new("rights").await;
-    let account = scene.namespace.clone();
-    scene.account(&account).await;
-    scene.component_with("web", "1.0.0", &format!("{{ serviceAccountName: {account} }}"), &config("settings", "one"));
-    let first = scene.push();
-    scene.follow().await;
-    let _reeve = scene.reeve();
-    scene.applied(&first).await;
-    let bindings = scene.dynamic("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", None);
+    let fixture = Fixture::new("rights").await;
+    let account = fixture.namespace.clone();
+    fixture.account(&account).await;
+    fixture.component_with("web", "1.0.0", &format!("{{ serviceAccountName: {account} }}"), &config("settings", "one"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&first).await;
+    let bindings = fixture.dynamic("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", None);
     bindings.delete(&format!("test-{account}"), &DeleteParams::default()).await.unwrap();
-    scene.component_with("web", "1.1.0", &format!("{{ serviceAccountName: {account} }}"), &config("settings", "two"));
-    let second = scene.push();
-    scene.component_is("web", State::Warning, "Forbidden").await;
-    assert_eq!(scene.says("settings").await.unwrap(), "one");
-    scene.account(&account).await;
-    scene.applied(&second).await;
-    assert_eq!(scene.says("settings").await.unwrap(), "two");
+    fixture.component_with("web", "1.1.0", &format!("{{ serviceAccountName: {account} }}"), &config("settings", "two"));
+    let second = fixture.push();
+    fixture.component_is("web", State::Warning, "Forbidden").await;
+    assert_eq!(fixture.says("settings").await.unwrap(), "one");
+    fixture.account(&account).await;
+    fixture.applied(&second).await;
+    assert_eq!(fixture.says("settings").await.unwrap(), "two");
 }
 
 #[tokio::test]
 async fn a_watch_that_failed_is_tried_when_somebody_asks_for_it_not_when_it_has_rested() {
-    let scene = Scene::new("asked").await;
+    let fixture = Fixture::new("asked").await;
     let refused = Rule::RefuseReads { code: 403, path: "/api/v1/configmaps".to_owned(), times: 1 };
-    let proxy = Proxy::start(&scene.cluster, refused).await;
-    let kubeconfig = Kubeconfig::read_from(proxy.kubeconfig(scene.data.path())).unwrap();
+    let proxy = Proxy::start(&fixture.cluster, refused).await;
+    let kubeconfig = Kubeconfig::read_from(proxy.kubeconfig(fixture.data.path())).unwrap();
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
     let cluster = Cluster::new(Gate::always_open().term().unwrap(), config).unwrap();
     // A clock that stands still: no rest is ever over.
@@ -189,58 +189,58 @@ async fn a_watch_that_failed_is_tried_when_somebody_asks_for_it_not_when_it_has_
 #[tokio::test]
 async fn an_api_server_that_freezes_and_thaws_is_caught_up_with() {
     let plane = ControlPlane::start().await.unwrap();
-    let scene = Scene::on(&plane, "frozen").await;
-    scene.component("web", "1.0.0", &config("settings", "one"));
-    let first = scene.push();
-    scene.follow().await;
-    let _reeve = scene.reeve();
-    scene.applied(&first).await;
+    let fixture = Fixture::on(&plane, "frozen").await;
+    fixture.component("web", "1.0.0", &config("settings", "one"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&first).await;
     plane.apiserver().freeze().unwrap();
-    scene.component("web", "1.1.0", &config("settings", "two"));
-    let second = scene.push();
+    fixture.component("web", "1.1.0", &config("settings", "two"));
+    let second = fixture.push();
     plane.apiserver().thaw().unwrap();
-    scene.applied(&second).await;
-    assert_eq!(scene.says("settings").await.unwrap(), "two");
+    fixture.applied(&second).await;
+    assert_eq!(fixture.says("settings").await.unwrap(), "two");
     assert_eq!(
-        scene.there::<ConfigMap>().get("settings").await.unwrap().metadata.labels.unwrap()["reeve.dev/component"],
+        fixture.there::<ConfigMap>().get("settings").await.unwrap().metadata.labels.unwrap()["reeve.dev/component"],
         "web"
     );
 }
 
 #[tokio::test]
 async fn a_connection_that_is_cut_is_not_hammered_and_what_was_missed_is_made_up_for() {
-    let scene = Scene::new("cut").await;
-    let forwarder = Forwarder::to_cluster(&scene.cluster).await.unwrap();
-    let url = scene.cluster.config().unwrap().cluster_url.to_string();
-    let text = std::fs::read_to_string(scene.cluster.kubeconfig()).unwrap();
+    let fixture = Fixture::new("cut").await;
+    let forwarder = Forwarder::to_cluster(&fixture.cluster).await.unwrap();
+    let url = fixture.cluster.config().unwrap().cluster_url.to_string();
+    let text = std::fs::read_to_string(fixture.cluster.kubeconfig()).unwrap();
     let through = text.replace(url.trim_end_matches('/'), &format!("https://{}", forwarder.address()));
     assert_ne!(text, through);
-    let kubeconfig = scene.data.path().join("forwarder.yaml");
+    let kubeconfig = fixture.data.path().join("forwarder.yaml");
     std::fs::write(&kubeconfig, through).unwrap();
-    scene.component("web", "1.0.0", &config("settings", "one"));
-    let first = scene.push();
-    scene.follow().await;
-    let _reeve = scene.reeve_through(&kubeconfig, &[]);
-    scene.applied(&first).await;
+    fixture.component("web", "1.0.0", &config("settings", "one"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve_through(&kubeconfig, &[]);
+    fixture.applied(&first).await;
     forwarder.cut();
     let before = forwarder.connections();
-    scene.meddle("settings", "hand").await;
-    scene.component("web", "1.1.0", &(config("settings", "one") + &config("new", "x")));
-    let second = scene.push();
+    fixture.meddle("settings", "hand").await;
+    fixture.component("web", "1.1.0", &(config("settings", "one") + &config("new", "x")));
+    let second = fixture.push();
     eventually("it has tried", || async {
         if forwarder.connections() > before + 10 { Ok(()) } else { Err("not yet") }
     })
     .await;
     forwarder.pass();
-    scene.applied(&second).await;
-    scene.comes_to_say("settings", "one").await;
+    fixture.applied(&second).await;
+    fixture.comes_to_say("settings", "one").await;
     let tries = forwarder.connections() - before;
     assert!(tries < 300, "{tries} connections");
 }
 
 #[tokio::test]
 async fn a_webhook_that_hangs_is_named_and_the_component_goes_on_when_it_is_gone() {
-    let scene = Scene::new("hangs").await;
+    let fixture = Fixture::new("hangs").await;
     // Connections are taken by the kernel and answered by nobody.
     let silence = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let rule =
@@ -249,33 +249,34 @@ async fn a_webhook_that_hangs_is_named_and_the_component_goes_on_when_it_is_gone
         "name": "silence.example.com",
         "clientConfig": { "url": format!("https://{}/", silence.local_addr().unwrap()) },
         "rules": [rule],
-        "namespaceSelector": { "matchLabels": { "kubernetes.io/metadata.name": scene.target } },
+        "namespaceSelector": { "matchLabels": { "kubernetes.io/metadata.name": fixture.target } },
         "failurePolicy": "Fail",
         "sideEffects": "None",
         "timeoutSeconds": 1,
         "admissionReviewVersions": ["v1"],
     });
     let kind = ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration");
-    scene.apply(kind.0, kind.1, None, &scene.namespace, json!({ "webhooks": [webhook] })).await;
+    fixture.apply(kind.0, kind.1, None, &fixture.namespace, json!({ "webhooks": [webhook] })).await;
     eventually("the webhook is in force", || async {
         let object = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "probe" } });
         let params = PatchParams::apply("somebody").dry_run();
-        let tried = scene.there::<ConfigMap>().patch("probe", &params, &Patch::Apply(&object)).await;
+        let tried = fixture.there::<ConfigMap>().patch("probe", &params, &Patch::Apply(&object)).await;
         tried.err().ok_or("it lets it pass")
     })
     .await;
-    scene.component("web", "1.0.0", &config("settings", "one"));
-    let first = scene.push();
-    scene.follow().await;
-    let _reeve = scene.reeve();
-    let failure = scene.component_is("web", State::Error, "WebhookUnavailable").await.status.unwrap().failure.unwrap();
+    fixture.component("web", "1.0.0", &config("settings", "one"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    let failure =
+        fixture.component_is("web", State::Error, "WebhookUnavailable").await.status.unwrap().failure.unwrap();
     assert!(failure.message.contains("silence.example.com"), "{}", failure.message);
-    scene.dynamic(kind.0, kind.1, None).delete(&scene.namespace, &DeleteParams::default()).await.unwrap();
-    scene.applied(&first).await;
+    fixture.dynamic(kind.0, kind.1, None).delete(&fixture.namespace, &DeleteParams::default()).await.unwrap();
+    fixture.applied(&first).await;
 }
 
 /// Writes until nothing more fits.
-async fn fill(scene: &Scene) {
+async fn fill(fixture: &Fixture) {
     let filler = "x".repeat(200_000);
     for number in 0.. {
         let name = format!("filler-{number}");
@@ -283,7 +284,7 @@ async fn fill(scene: &Scene) {
             "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name }, "data": { "filler": filler },
         });
         let params = PatchParams::apply("somebody");
-        if let Err(error) = scene.api::<ConfigMap>().patch(&name, &params, &Patch::Apply(&object)).await {
+        if let Err(error) = fixture.api::<ConfigMap>().patch(&name, &params, &Patch::Apply(&object)).await {
             assert!(error.to_string().contains("database space exceeded"), "{error}");
             return;
         }
@@ -293,61 +294,61 @@ async fn fill(scene: &Scene) {
 #[tokio::test]
 async fn an_etcd_that_is_full_is_named_and_what_was_missed_is_made_up_for_when_there_is_room() {
     let mut plane = ControlPlane::start().await.unwrap();
-    let scene = Scene::on(&plane, "full").await;
-    scene.component("web", "1.0.0", &config("settings", "one"));
-    let first = scene.push();
-    scene.follow().await;
-    let reeve = scene.reeve();
-    scene.applied(&first).await;
+    let fixture = Fixture::on(&plane, "full").await;
+    fixture.component("web", "1.0.0", &config("settings", "one"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let reeve = fixture.reeve();
+    fixture.applied(&first).await;
     plane.etcd().kill().unwrap();
     plane.restart_etcd(Some(16 << 20)).await.unwrap();
-    fill(&scene).await;
+    fill(&fixture).await;
 
-    scene.component("web", "1.1.0", &(config("settings", "two") + &config("new", "x")));
-    let second = scene.push();
+    fixture.component("web", "1.1.0", &(config("settings", "two") + &config("new", "x")));
+    let second = fixture.push();
     eventually("it says what is wrong", || {
         let log = reeve.log();
         async move { if log.contains("StorageFull") && log.contains("space exceeded") { Ok(()) } else { Err(log) } }
     })
     .await;
-    assert_eq!(scene.says("settings").await.unwrap(), "one");
+    assert_eq!(fixture.says("settings").await.unwrap(), "one");
 
     plane.etcd().kill().unwrap();
     plane.restart_etcd(None).await.unwrap();
     plane.disarm_etcd().await.unwrap();
-    scene.applied(&second).await;
-    assert_eq!(scene.says("settings").await.unwrap(), "two");
-    assert_eq!(scene.inventory(&scene.runtime).await, ["ConfigMap/new", "ConfigMap/settings"]);
+    fixture.applied(&second).await;
+    assert_eq!(fixture.says("settings").await.unwrap(), "two");
+    assert_eq!(fixture.inventory(&fixture.runtime).await, ["ConfigMap/new", "ConfigMap/settings"]);
     reeve.terminate().await;
 }
 
 /// A token of an account, in a file of its own, and a kubeconfig that names it.
-async fn token(scene: &Scene, account: &str) -> std::path::PathBuf {
-    let accounts: Api<ServiceAccount> = Api::namespaced(scene.client.clone(), "reeve-system");
+async fn token(fixture: &Fixture, account: &str) -> std::path::PathBuf {
+    let accounts: Api<ServiceAccount> = Api::namespaced(fixture.client.clone(), "reeve-system");
     let made = accounts.create_token_request(account, &PostParams::default(), &TokenRequest::default()).await.unwrap();
-    let file = scene.data.path().join("token");
+    let file = fixture.data.path().join("token");
     std::fs::write(&file, made.status.unwrap().token).unwrap();
     let mut config: serde_json::Value =
-        serde_json::from_str(&std::fs::read_to_string(scene.cluster.kubeconfig()).unwrap()).unwrap();
+        serde_json::from_str(&std::fs::read_to_string(fixture.cluster.kubeconfig()).unwrap()).unwrap();
     config["users"][0]["user"] = json!({ "tokenFile": file });
-    let kubeconfig = scene.data.path().join("token.yaml");
+    let kubeconfig = fixture.data.path().join("token.yaml");
     std::fs::write(&kubeconfig, config.to_string()).unwrap();
     kubeconfig
 }
 
 #[tokio::test]
 async fn credentials_that_run_out_are_told_and_new_ones_are_taken_up_without_a_restart() {
-    let scene = Scene::new("expired").await;
-    let account = scene.namespace.clone();
-    scene.account(&account).await;
-    scene.component("web", "1.0.0", &config("settings", "one"));
-    let first = scene.push();
-    scene.follow().await;
-    let kubeconfig = token(&scene, &account).await;
+    let fixture = Fixture::new("expired").await;
+    let account = fixture.namespace.clone();
+    fixture.account(&account).await;
+    fixture.component("web", "1.0.0", &config("settings", "one"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let kubeconfig = token(&fixture, &account).await;
     let port = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
     let admin = format!("127.0.0.1:{port}");
-    let reeve = scene.reeve_through(&kubeconfig, &["--admin-address", &admin]);
-    scene.applied(&first).await;
+    let reeve = fixture.reeve_through(&kubeconfig, &["--admin-address", &admin]);
+    fixture.applied(&first).await;
     let is_ready = || {
         let asked = std::process::Command::new("curl").args(["--silent", &format!("http://{admin}/readyz")]).output();
         let page = String::from_utf8(asked.unwrap().stdout).unwrap();
@@ -356,32 +357,32 @@ async fn credentials_that_run_out_are_told_and_new_ones_are_taken_up_without_a_r
     };
     assert!(is_ready());
 
-    let accounts: Api<ServiceAccount> = Api::namespaced(scene.client.clone(), "reeve-system");
+    let accounts: Api<ServiceAccount> = Api::namespaced(fixture.client.clone(), "reeve-system");
     accounts.delete(&account, &DeleteParams::default()).await.unwrap();
     eventually("the token is not accepted", || async {
-        let mut config = scene.cluster.config().unwrap();
+        let mut config = fixture.cluster.config().unwrap();
         config.auth_info = kube::config::AuthInfo {
-            token_file: Some(scene.data.path().join("token").display().to_string()),
+            token_file: Some(fixture.data.path().join("token").display().to_string()),
             ..Default::default()
         };
         let asked = kube::Client::try_from(config).unwrap().apiserver_version().await;
         asked.err().ok_or("it is")
     })
     .await;
-    scene.component("web", "1.1.0", &config("settings", "two"));
-    let second = scene.push();
+    fixture.component("web", "1.1.0", &config("settings", "two"));
+    let second = fixture.push();
     eventually("it says what is wrong", || {
         let log = reeve.log();
         async move { if log.contains("does not accept our credentials") { Ok(()) } else { Err(log) } }
     })
     .await;
     assert!(!is_ready());
-    assert_eq!(scene.says("settings").await.unwrap(), "one");
+    assert_eq!(fixture.says("settings").await.unwrap(), "one");
 
-    scene.account(&account).await;
-    token(&scene, &account).await;
-    scene.applied(&second).await;
-    assert_eq!(scene.says("settings").await.unwrap(), "two");
+    fixture.account(&account).await;
+    token(&fixture, &account).await;
+    fixture.applied(&second).await;
+    assert_eq!(fixture.says("settings").await.unwrap(), "two");
     assert!(is_ready());
     reeve.terminate().await;
 }

@@ -6,10 +6,10 @@ use reeve_crds::{Inventory, Runtime, RuntimeComponent};
 use reeve_tests::until;
 use serde_json::json;
 
+use super::fixture::{Fixture, config};
 use super::reeve::Reeve;
-use super::scene::{Scene, config};
 
-impl Scene {
+impl Fixture {
     /// A runtime at rest, who looks after it, and the name of its page.
     async fn at_rest(&self) -> (Reeve, String) {
         self.component("web", "1.0.0", &(config("settings", "one") + &config("more", "two")));
@@ -40,35 +40,35 @@ impl Scene {
 
 #[tokio::test]
 async fn what_a_runtime_that_was_deleted_by_hand_left_goes_with_the_one_that_is_made_anew() {
-    let scene = Scene::new("made-anew").await;
-    let (_reeve, page) = scene.at_rest().await;
-    let api = scene.api::<Runtime>();
-    let before = api.get(&scene.runtime).await.unwrap().uid();
-    api.delete(&scene.runtime, &DeleteParams::default()).await.unwrap();
+    let fixture = Fixture::new("made-anew").await;
+    let (_reeve, page) = fixture.at_rest().await;
+    let api = fixture.api::<Runtime>();
+    let before = api.get(&fixture.runtime).await.unwrap().uid();
+    api.delete(&fixture.runtime, &DeleteParams::default()).await.unwrap();
     let is_another = |runtime: &Runtime| runtime.uid() != before;
-    let runtime = until(&api, &scene.runtime, "it is made anew", is_another).await;
-    scene.all_go_with(&runtime, &page).await;
+    let runtime = until(&api, &fixture.runtime, "it is made anew", is_another).await;
+    fixture.all_go_with(&runtime, &page).await;
 }
 
 #[tokio::test]
 async fn a_page_and_a_component_that_go_with_no_runtime_go_with_theirs_after_a_start() {
-    let scene = Scene::new("restored").await;
-    let (reeve, page) = scene.at_rest().await;
+    let fixture = Fixture::new("restored").await;
+    let (reeve, page) = fixture.at_rest().await;
     reeve.terminate().await;
     let alone = Patch::Merge(json!({ "metadata": { "ownerReferences": null } }));
-    let component = format!("{}.web", scene.runtime);
-    scene.api::<Inventory>().patch(&page, &PatchParams::default(), &alone).await.unwrap();
-    scene.api::<RuntimeComponent>().patch(&component, &PatchParams::default(), &alone).await.unwrap();
-    let _reeve = scene.reeve();
-    let runtime = scene.api::<Runtime>().get(&scene.runtime).await.unwrap();
-    scene.all_go_with(&runtime, &page).await;
+    let component = format!("{}.web", fixture.runtime);
+    fixture.api::<Inventory>().patch(&page, &PatchParams::default(), &alone).await.unwrap();
+    fixture.api::<RuntimeComponent>().patch(&component, &PatchParams::default(), &alone).await.unwrap();
+    let _reeve = fixture.reeve();
+    let runtime = fixture.api::<Runtime>().get(&fixture.runtime).await.unwrap();
+    fixture.all_go_with(&runtime, &page).await;
 }
 
 #[tokio::test]
 async fn a_page_of_a_runtime_at_rest_that_somebody_deletes_comes_back_with_all_its_entries() {
-    let scene = Scene::new("page-lost").await;
-    let (_reeve, page) = scene.at_rest().await;
-    let api = scene.api::<Inventory>();
+    let fixture = Fixture::new("page-lost").await;
+    let (_reeve, page) = fixture.at_rest().await;
+    let api = fixture.api::<Inventory>();
     for _ in 0..2 {
         let before = api.get(&page).await.unwrap().uid();
         api.delete(&page, &DeleteParams::default()).await.unwrap();

@@ -6,10 +6,10 @@ use reeve_crds::{Runtime, RuntimeComponent, State};
 use reeve_tests::{CommitId, eventually, until};
 use serde_json::json;
 
+use super::fixture::{Fixture, config, deployment};
 use super::proxy::{Proxy, Rule};
-use super::scene::{Scene, config, deployment};
 
-impl Scene {
+impl Fixture {
     /// Waits until the inventory has these and nothing else.
     async fn knows(&self, names: &[&str]) {
         eventually(&format!("the inventory is {names:?}"), || async {
@@ -37,59 +37,59 @@ impl Scene {
 
 #[tokio::test]
 async fn what_was_to_move_goes_when_the_component_that_was_to_have_it_goes_first() {
-    let scene = Scene::new("moves").await;
-    scene.component("leaves", "1.0.0", &config("one", "x"));
-    scene.component("stays", "1.0.0", &(config("two", "x") + &config("three", "x")));
-    let first = scene.push();
-    scene.follow().await;
-    let _reeve = scene.reeve();
-    scene.applied(&first).await;
+    let fixture = Fixture::new("moves").await;
+    fixture.component("leaves", "1.0.0", &config("one", "x"));
+    fixture.component("stays", "1.0.0", &(config("two", "x") + &config("three", "x")));
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&first).await;
 
-    scene.drop_component("leaves");
-    scene.component("stays", "1.1.0", &config("three", "x"));
-    scene.component("blocks", "1.0.0", &deployment("blocks", 1));
-    scene.component_with("takes", "1.0.0", "{ dependsOn: [blocks] }", &(config("one", "y") + &config("two", "y")));
-    scene.push();
-    scene.component_is("takes", State::Processing, "DependencyNotReady").await;
-    scene.gone(&scene.api::<RuntimeComponent>(), &format!("{}.leaves", scene.runtime)).await;
-    scene.component_is("stays", State::Ready, "Succeeded").await;
-    assert_eq!((scene.says("one").await.unwrap(), scene.says("two").await.unwrap()), ("x".into(), "x".into()));
+    fixture.drop_component("leaves");
+    fixture.component("stays", "1.1.0", &config("three", "x"));
+    fixture.component("blocks", "1.0.0", &deployment("blocks", 1));
+    fixture.component_with("takes", "1.0.0", "{ dependsOn: [blocks] }", &(config("one", "y") + &config("two", "y")));
+    fixture.push();
+    fixture.component_is("takes", State::Processing, "DependencyNotReady").await;
+    fixture.gone(&fixture.api::<RuntimeComponent>(), &format!("{}.leaves", fixture.runtime)).await;
+    fixture.component_is("stays", State::Ready, "Succeeded").await;
+    assert_eq!((fixture.says("one").await.unwrap(), fixture.says("two").await.unwrap()), ("x".into(), "x".into()));
 
-    scene.drop_component("takes");
-    scene.push();
-    scene.gone(&scene.there::<ConfigMap>(), "one").await;
-    scene.gone(&scene.there::<ConfigMap>(), "two").await;
-    assert_eq!(scene.says("three").await.unwrap(), "x");
+    fixture.drop_component("takes");
+    fixture.push();
+    fixture.gone(&fixture.there::<ConfigMap>(), "one").await;
+    fixture.gone(&fixture.there::<ConfigMap>(), "two").await;
+    assert_eq!(fixture.says("three").await.unwrap(), "x");
 }
 
 #[tokio::test]
 async fn an_object_whose_write_was_given_up_is_not_forgotten_before_it_is_known_what_became_of_it() {
-    let scene = Scene::new("late").await;
-    scene.component("web", "1.0.0", &config("settings", "one"));
-    let first = scene.push();
-    scene.follow().await;
-    let proxy = Proxy::start(&scene.cluster, Rule::Pass).await;
-    let _reeve = scene.reeve_through(&proxy.kubeconfig(scene.data.path()), &[]);
-    scene.applied(&first).await;
+    let fixture = Fixture::new("late").await;
+    fixture.component("web", "1.0.0", &config("settings", "one"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let proxy = Proxy::start(&fixture.cluster, Rule::Pass).await;
+    let _reeve = fixture.reeve_through(&proxy.kubeconfig(fixture.data.path()), &[]);
+    fixture.applied(&first).await;
 
     proxy.set(Rule::Late { path: "/configmaps/late".to_owned() });
-    scene.component("web", "1.1.0", &(config("settings", "one") + &config("late", "x")));
-    scene.push();
+    fixture.component("web", "1.1.0", &(config("settings", "one") + &config("late", "x")));
+    fixture.push();
     proxy.reached().await;
-    scene.component("web", "1.2.0", &config("settings", "two"));
-    let third = scene.push();
+    fixture.component("web", "1.2.0", &config("settings", "two"));
+    let third = fixture.push();
     // The new commit gives the old one up; the server does what it was asked all the same, later than everything else.
-    scene.comes_to_say("settings", "two").await;
+    fixture.comes_to_say("settings", "two").await;
     proxy.release().await;
-    scene.applied(&third).await;
-    scene.gone(&scene.there::<ConfigMap>(), "late").await;
-    scene.knows(&["ConfigMap/settings"]).await;
+    fixture.applied(&third).await;
+    fixture.gone(&fixture.there::<ConfigMap>(), "late").await;
+    fixture.knows(&["ConfigMap/settings"]).await;
 }
 
 #[tokio::test]
 async fn an_object_whose_version_is_no_longer_served_goes_all_the_same() {
-    let scene = Scene::new("unserved").await;
-    let group = format!("{}.example.com", scene.namespace);
+    let fixture = Fixture::new("unserved").await;
+    let group = format!("{}.example.com", fixture.namespace);
     let schema = "{ openAPIV3Schema: { type: object, x-kubernetes-preserve-unknown-fields: true } }";
     let kind = |old: bool| {
         format!(
@@ -98,122 +98,122 @@ async fn an_object_whose_version_is_no_longer_served_goes_all_the_same() {
     };
     let object =
         |name: &str| format!("apiVersion: {group}/v1alpha1\nkind: Gadget\nmetadata: {{ name: {name} }}\n---\n");
-    scene.component("web", "1.0.0", &(kind(true) + &object("one") + &object("two")));
-    let first = scene.push();
-    scene.follow().await;
-    let reeve = scene.reeve();
-    scene.applied(&first).await;
-    let gadgets = scene.dynamic(&format!("{group}/v1"), "Gadget", Some(&scene.target));
+    fixture.component("web", "1.0.0", &(kind(true) + &object("one") + &object("two")));
+    let first = fixture.push();
+    fixture.follow().await;
+    let reeve = fixture.reeve();
+    fixture.applied(&first).await;
+    let gadgets = fixture.dynamic(&format!("{group}/v1"), "Gadget", Some(&fixture.target));
 
     // By a process that knows the old version, and by one that does not.
-    scene.component("web", "1.1.0", &(kind(true) + &object("two")));
-    let second = scene.push();
-    scene.applied(&second).await;
-    scene.gone(&gadgets, "one").await;
+    fixture.component("web", "1.1.0", &(kind(true) + &object("two")));
+    let second = fixture.push();
+    fixture.applied(&second).await;
+    fixture.gone(&gadgets, "one").await;
     reeve.terminate().await;
-    scene.component("web", "1.2.0", &kind(false));
-    let third = scene.push();
-    let _reeve = scene.reeve();
-    scene.applied(&third).await;
+    fixture.component("web", "1.2.0", &kind(false));
+    let third = fixture.push();
+    let _reeve = fixture.reeve();
+    fixture.applied(&third).await;
     assert!(gadgets.get_opt("two").await.unwrap().is_none());
 }
 
 #[tokio::test]
 async fn what_leaves_git_is_named_when_it_is_gone() {
-    let scene = Scene::new("named").await;
-    scene.component("web", "1.0.0", &(config("goes", "x") + &config("stays", "x")));
-    scene.component("other", "1.0.0", &config("with-it", "x"));
-    let first = scene.push();
-    scene.follow().await;
-    let _reeve = scene.reeve();
-    scene.applied(&first).await;
-    scene.component("web", "1.1.0", &config("stays", "x"));
-    scene.drop_component("other");
-    let second = scene.push();
-    scene.applied(&second).await;
-    scene.event("Pruned", &["web: deleted", &format!("ConfigMap {}/goes", scene.target)]).await;
-    scene.event("Pruned", &["other: deleted", &format!("ConfigMap {}/with-it", scene.target)]).await;
+    let fixture = Fixture::new("named").await;
+    fixture.component("web", "1.0.0", &(config("goes", "x") + &config("stays", "x")));
+    fixture.component("other", "1.0.0", &config("with-it", "x"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&first).await;
+    fixture.component("web", "1.1.0", &config("stays", "x"));
+    fixture.drop_component("other");
+    let second = fixture.push();
+    fixture.applied(&second).await;
+    fixture.event("Pruned", &["web: deleted", &format!("ConfigMap {}/goes", fixture.target)]).await;
+    fixture.event("Pruned", &["other: deleted", &format!("ConfigMap {}/with-it", fixture.target)]).await;
 }
 
 #[tokio::test]
 async fn what_goes_between_two_tries_to_delete_it_is_named_too() {
-    let scene = Scene::new("between").await;
-    scene.runtime(&scene.runtime, "policy: { timeout: 1s }\n");
-    scene.component("web", "1.0.0", &config("held", "x"));
-    let first = scene.push();
-    scene.follow().await;
-    let _reeve = scene.reeve();
-    scene.applied(&first).await;
+    let fixture = Fixture::new("between").await;
+    fixture.runtime(&fixture.runtime, "policy: { timeout: 1s }\n");
+    fixture.component("web", "1.0.0", &config("held", "x"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&first).await;
     let finalizers = |names: &[&str]| Patch::Merge(json!({ "metadata": { "finalizers": names } }));
-    let held = scene.there::<ConfigMap>();
+    let held = fixture.there::<ConfigMap>();
     held.patch("held", &PatchParams::default(), &finalizers(&["example.com/hold"])).await.unwrap();
-    scene.drop_component("web");
-    let second = scene.push();
-    scene.component_is("web", State::Error, "TimedOut").await;
+    fixture.drop_component("web");
+    let second = fixture.push();
+    fixture.component_is("web", State::Error, "TimedOut").await;
     held.patch("held", &PatchParams::default(), &finalizers(&[])).await.unwrap();
-    scene.applied(&second).await;
-    scene.event("Pruned", &["web: deleted", &format!("ConfigMap {}/held", scene.target)]).await;
+    fixture.applied(&second).await;
+    fixture.event("Pruned", &["web: deleted", &format!("ConfigMap {}/held", fixture.target)]).await;
 }
 
 #[tokio::test]
 async fn what_left_git_goes_although_somebody_deleted_the_inventory() {
-    let scene = Scene::new("deleted").await;
-    scene.component("web", "1.0.0", &(config("goes", "x") + &config("stays", "x")));
-    let first = scene.push();
-    scene.follow().await;
-    let _reeve = scene.reeve();
-    scene.applied(&first).await;
-    scene.knows(&["ConfigMap/goes", "ConfigMap/stays"]).await;
-    let page = format!("{}.0", scene.runtime);
-    scene.cluster.kubectl(&["delete", "inventories.reeve.dev", &page, "-n", &scene.namespace]).await;
+    let fixture = Fixture::new("deleted").await;
+    fixture.component("web", "1.0.0", &(config("goes", "x") + &config("stays", "x")));
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&first).await;
+    fixture.knows(&["ConfigMap/goes", "ConfigMap/stays"]).await;
+    let page = format!("{}.0", fixture.runtime);
+    fixture.cluster.kubectl(&["delete", "inventories.reeve.dev", &page, "-n", &fixture.namespace]).await;
     // What comes anew has to be written down first, and so shows that the page is gone.
-    scene.component("web", "1.1.0", &(config("new", "x") + &config("stays", "x")));
-    let second = scene.push();
-    scene.applied(&second).await;
-    scene.gone(&scene.there::<ConfigMap>(), "goes").await;
-    scene.knows(&["ConfigMap/new", "ConfigMap/stays"]).await;
+    fixture.component("web", "1.1.0", &(config("new", "x") + &config("stays", "x")));
+    let second = fixture.push();
+    fixture.applied(&second).await;
+    fixture.gone(&fixture.there::<ConfigMap>(), "goes").await;
+    fixture.knows(&["ConfigMap/new", "ConfigMap/stays"]).await;
 }
 
 #[tokio::test]
 async fn a_component_that_may_not_be_taken_away_is_told_of_and_keeps_nothing_else_back() {
-    let scene = Scene::new("may-not").await;
-    let account = format!("{}-remover", scene.namespace);
-    scene.account(&account).await;
-    scene.component_with("leaves", "1.0.0", &format!("{{ serviceAccountName: {account} }}"), &config("stuck", "x"));
-    scene.component("stays", "1.0.0", &config("settings", "one"));
-    let first = scene.push();
-    scene.follow().await;
-    let reeve = scene.reeve();
-    scene.applied(&first).await;
+    let fixture = Fixture::new("may-not").await;
+    let account = format!("{}-remover", fixture.namespace);
+    fixture.account(&account).await;
+    fixture.component_with("leaves", "1.0.0", &format!("{{ serviceAccountName: {account} }}"), &config("stuck", "x"));
+    fixture.component("stays", "1.0.0", &config("settings", "one"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let reeve = fixture.reeve();
+    fixture.applied(&first).await;
     let binding = format!("test-{account}");
-    scene.cluster.kubectl(&["delete", "clusterrolebinding", &binding]).await;
-    scene.cluster.kubectl(&["delete", "serviceaccount", &account, "-n", "reeve-system"]).await;
+    fixture.cluster.kubectl(&["delete", "clusterrolebinding", &binding]).await;
+    fixture.cluster.kubectl(&["delete", "serviceaccount", &account, "-n", "reeve-system"]).await;
 
-    scene.drop_component("leaves");
-    scene.component("stays", "1.1.0", &config("settings", "two"));
-    let second = scene.push();
-    scene.tells_of_stuck(&second).await;
-    scene.comes_to_say("settings", "two").await;
-    scene.component("stays", "1.2.0", &config("settings", "three"));
-    let third = scene.push();
-    scene.tells_of_stuck(&third).await;
-    scene.comes_to_say("settings", "three").await;
-    let events = scene.api::<Event>().list(&ListParams::default()).await.unwrap().items;
+    fixture.drop_component("leaves");
+    fixture.component("stays", "1.1.0", &config("settings", "two"));
+    let second = fixture.push();
+    fixture.tells_of_stuck(&second).await;
+    fixture.comes_to_say("settings", "two").await;
+    fixture.component("stays", "1.2.0", &config("settings", "three"));
+    let third = fixture.push();
+    fixture.tells_of_stuck(&third).await;
+    fixture.comes_to_say("settings", "three").await;
+    let events = fixture.api::<Event>().list(&ListParams::default()).await.unwrap().items;
     let told = events.iter().filter(|event| event.reason.as_deref() == Some("Forbidden")).count();
     assert_eq!(told, 1, "another commit does not make it another failure");
 
     // Nor by a process that never could look as that account.
     reeve.terminate().await;
-    let _reeve = scene.reeve();
-    scene.component("stays", "1.3.0", &config("settings", "four"));
-    scene.component("comes", "1.0.0", &config("new", "x"));
-    let last = scene.push();
-    scene.tells_of_stuck(&last).await;
-    scene.comes_to_say("settings", "four").await;
-    scene.component_is("comes", State::Ready, "Succeeded").await;
+    let _reeve = fixture.reeve();
+    fixture.component("stays", "1.3.0", &config("settings", "four"));
+    fixture.component("comes", "1.0.0", &config("new", "x"));
+    let last = fixture.push();
+    fixture.tells_of_stuck(&last).await;
+    fixture.comes_to_say("settings", "four").await;
+    fixture.component_is("comes", State::Ready, "Succeeded").await;
 
-    scene.account(&account).await;
-    scene.applied(&last).await;
-    scene.gone(&scene.there::<ConfigMap>(), "stuck").await;
-    scene.knows(&["ConfigMap/new", "ConfigMap/settings"]).await;
+    fixture.account(&account).await;
+    fixture.applied(&last).await;
+    fixture.gone(&fixture.there::<ConfigMap>(), "stuck").await;
+    fixture.knows(&["ConfigMap/new", "ConfigMap/settings"]).await;
 }

@@ -4,9 +4,9 @@ use reeve_tests::{Forwarder, eventually};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
+use super::fixture::{Fixture, config};
 use super::page::Page;
 use super::reeve::Reeve;
-use super::scene::{Scene, config};
 
 type Series<'a> = (&'a str, &'a [(&'a str, &'a str)]);
 
@@ -29,12 +29,12 @@ impl Reeve {
 
 #[tokio::test]
 async fn a_commit_a_drift_and_a_bad_commit_show_on_the_page() {
-    let scene = Scene::new("metrics").await;
-    scene.component("web", "1.0.0", &(config("settings", "git") + &config("more", "git")));
-    let first = scene.push();
-    scene.follow().await;
-    let reeve = scene.reeve_through(scene.cluster.kubeconfig(), &["--webhook-address", "127.0.0.1:0"]);
-    scene.applied(&first).await;
+    let fixture = Fixture::new("metrics").await;
+    fixture.component("web", "1.0.0", &(config("settings", "git") + &config("more", "git")));
+    let first = fixture.push();
+    fixture.follow().await;
+    let reeve = fixture.reeve_through(fixture.cluster.kubeconfig(), &["--webhook-address", "127.0.0.1:0"]);
+    fixture.applied(&first).await;
     let page = reeve
         .shows(&[
             (("reeve_runtimes", &[("state", "Ready")]), 1.0),
@@ -64,8 +64,8 @@ async fn a_commit_a_drift_and_a_bad_commit_show_on_the_page() {
     let memory = page.value("process_resident_memory_bytes", &[]).unwrap();
     assert!(page.value("process_memory_limit_bytes", &[]).unwrap() > memory, "{page:?}");
 
-    scene.meddle("settings", "hand").await;
-    scene.comes_to_say("settings", "git").await;
+    fixture.meddle("settings", "hand").await;
+    fixture.comes_to_say("settings", "git").await;
     reeve.shows(&[(("reeve_drift_total", &[("outcome", "repaired")]), 1.0)]).await;
 
     let webhooks = reeve.address("listening for webhooks").await;
@@ -74,8 +74,8 @@ async fn a_commit_a_drift_and_a_bad_commit_show_on_the_page() {
     call.read_to_string(&mut String::new()).await.unwrap();
     reeve.shows(&[(("reeve_webhook_calls_total", &[("outcome", "refused")]), 1.0)]).await;
 
-    scene.component("web", "1.1.0", "a: {{ Values.missing }}\n");
-    scene.push();
+    fixture.component("web", "1.1.0", "a: {{ Values.missing }}\n");
+    fixture.push();
     reeve
         .shows(&[
             (("reeve_revisions_total", &[("outcome", "rejected")]), 1.0),
@@ -88,15 +88,15 @@ async fn a_commit_a_drift_and_a_bad_commit_show_on_the_page() {
 
 #[tokio::test]
 async fn whoever_stands_by_says_so_and_counts_nothing_that_the_leader_counts() {
-    let scene = Scene::new("standby").await;
-    scene.component("web", "1.0.0", &config("settings", "git"));
-    let first = scene.push();
-    scene.follow().await;
-    let args = ["--lease-namespace", &scene.namespace, "--watch-namespace", &scene.namespace];
-    let leader = Reeve::run(scene.cluster.kubeconfig(), scene.data.path(), &args);
-    scene.applied(&first).await;
+    let fixture = Fixture::new("standby").await;
+    fixture.component("web", "1.0.0", &config("settings", "git"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let args = ["--lease-namespace", &fixture.namespace, "--watch-namespace", &fixture.namespace];
+    let leader = Reeve::run(fixture.cluster.kubeconfig(), fixture.data.path(), &args);
+    fixture.applied(&first).await;
     let folder = tempfile::tempdir().unwrap();
-    let standby = Reeve::run(scene.cluster.kubeconfig(), folder.path(), &args);
+    let standby = Reeve::run(fixture.cluster.kubeconfig(), folder.path(), &args);
     let leads: Series<'_> = ("reeve_leader", &[("lease", "reeve")]);
     let page = standby.shows(&[(leads, 0.0), (("reeve_runtimes", &[("state", "Ready")]), 0.0)]).await;
     assert_eq!(page.value("reeve_api_server_reachable", &[]), None);
@@ -109,26 +109,26 @@ async fn whoever_stands_by_says_so_and_counts_nothing_that_the_leader_counts() {
 
 #[tokio::test]
 async fn an_api_server_that_is_away_shows_on_the_page_and_a_few_times_in_the_log() {
-    let scene = Scene::new("away").await;
-    let forwarder = Forwarder::to_cluster(&scene.cluster).await.unwrap();
-    let direct = std::fs::read_to_string(scene.cluster.kubeconfig()).unwrap();
-    let url = scene.cluster.config().unwrap().cluster_url.to_string();
-    let kubeconfig = scene.data.path().join("forwarder.yaml");
+    let fixture = Fixture::new("away").await;
+    let forwarder = Forwarder::to_cluster(&fixture.cluster).await.unwrap();
+    let direct = std::fs::read_to_string(fixture.cluster.kubeconfig()).unwrap();
+    let url = fixture.cluster.config().unwrap().cluster_url.to_string();
+    let kubeconfig = fixture.data.path().join("forwarder.yaml");
     let through = direct.replace(url.trim_end_matches('/'), &format!("https://{}", forwarder.address()));
     std::fs::write(&kubeconfig, through).unwrap();
     let maps = |say: &str| ["a", "b", "c", "d", "e", "f"].map(|name| config(name, say)).concat();
-    scene.component("web", "1.0.0", &maps("one"));
-    let first = scene.push();
-    scene.follow().await;
-    let reeve = scene.reeve_through(&kubeconfig, &[]);
-    scene.applied(&first).await;
+    fixture.component("web", "1.0.0", &maps("one"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let reeve = fixture.reeve_through(&kubeconfig, &[]);
+    fixture.applied(&first).await;
     let reachable: Series<'_> = ("reeve_api_server_reachable", &[]);
     let page = reeve.shows(&[(reachable, 1.0)]).await;
     assert_eq!(page.value("reeve_watch_failures_total", &[]), Some(0.0));
 
     forwarder.cut();
-    scene.component("web", "1.1.0", &maps("two"));
-    let second = scene.push();
+    fixture.component("web", "1.1.0", &maps("two"));
+    let second = fixture.push();
     reeve.shows(&[(reachable, 0.0)]).await;
     eventually("watches have failed often", || async {
         let failures = reeve.metrics().await.value("reeve_watch_failures_total", &[]);
@@ -139,11 +139,11 @@ async fn an_api_server_that_is_away_shows_on_the_page_and_a_few_times_in_the_log
     assert!((4..=10).contains(&told), "{told} lines in {}", reeve.log());
 
     forwarder.pass();
-    scene.applied(&second).await;
+    fixture.applied(&second).await;
     reeve.shows(&[(reachable, 1.0)]).await;
     // That a kind is followed shows when something happens to it, and a page changes with what is on it.
-    scene.component("web", "1.2.0", &(maps("two") + &config("g", "two")));
-    scene.push();
+    fixture.component("web", "1.2.0", &(maps("two") + &config("g", "two")));
+    fixture.push();
     eventually("all four kinds are followed again", || async {
         let log = reeve.log();
         if log.matches("followed again").count() == 4 { Ok(()) } else { Err(log) }

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::fixture::{Fixture, config};
 use super::page::Page;
 use super::reeve::Reeve;
-use super::scene::{Scene, config};
 
 /// Put on by whoever scrapes.
 const OF_THE_TARGET: [&str; 4] = ["namespace", "job", "pod", "instance"];
@@ -114,16 +114,16 @@ fn check(query: &str, page: &Page) -> Result<(), String> {
 
 /// A page on which something of everything happened.
 async fn page_of_a_busy_process() -> Page {
-    let scene = Scene::new("monitoring").await;
-    scene.component("web", "1.0.0", &config("settings", "git"));
+    let fixture = Fixture::new("monitoring").await;
+    fixture.component("web", "1.0.0", &config("settings", "git"));
     let astray = "apiVersion: v1\nkind: ConfigMap\nmetadata: { name: astray, namespace: nowhere-at-all }\n";
-    scene.component("astray", "1.0.0", astray);
-    scene.push();
-    scene.follow().await;
-    let args = ["--lease-namespace", &scene.namespace, "--watch-namespace", &scene.namespace];
-    let reeve = Reeve::run(scene.cluster.kubeconfig(), scene.data.path(), &args);
-    scene.comes_to_say("settings", "git").await;
-    scene.event("MissingNamespace", &["nowhere-at-all"]).await;
+    fixture.component("astray", "1.0.0", astray);
+    fixture.push();
+    fixture.follow().await;
+    let args = ["--lease-namespace", &fixture.namespace, "--watch-namespace", &fixture.namespace];
+    let reeve = Reeve::run(fixture.cluster.kubeconfig(), fixture.data.path(), &args);
+    fixture.comes_to_say("settings", "git").await;
+    fixture.event("MissingNamespace", &["nowhere-at-all"]).await;
     reeve.shows(&[(("reeve_components", &[("state", "Ready")]), 1.0)]).await
 }
 

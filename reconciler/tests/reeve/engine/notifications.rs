@@ -13,8 +13,8 @@ use reeve_tests::eventually;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
+use super::fixture::{Fixture, config};
 use super::proxy::{Proxy, Rule};
-use super::scene::{Scene, config};
 
 /// What a receiver was sent.
 #[derive(Clone, Debug)]
@@ -67,7 +67,7 @@ impl Receiver {
     }
 }
 
-impl Scene {
+impl Fixture {
     /// Follows the repository and tells these: name, URL, form, and of what.
     async fn follow_and_tell(&self, receivers: &[(&str, String, &str, &[&str])]) {
         let mut notifications = Vec::new();
@@ -95,34 +95,34 @@ fn keys(body: &Value) -> BTreeSet<String> {
 
 #[tokio::test]
 async fn a_runtime_in_error_is_told_as_the_docs_say_and_so_is_its_recovery() {
-    let scene = Scene::new("told").await;
-    scene.component("web", "1.0.0", &config("settings", "one"));
-    scene.push();
+    let fixture = Fixture::new("told").await;
+    fixture.component("web", "1.0.0", &config("settings", "one"));
+    fixture.push();
     let (events, chat) = (Receiver::start(&[]).await, Receiver::start(&[]).await);
-    scene
+    fixture
         .follow_and_tell(&[
             ("events", format!("http://{}/in?x=1", events.address), "CloudEvent", &["Failed", "Recovered"]),
             ("chat", format!("http://{}/", chat.address), "Slack", &["Failed"]),
         ])
         .await;
-    let rule = Rule::Refuse { code: 500, path: format!("/namespaces/{}/", scene.target) };
-    let proxy = Proxy::start(&scene.cluster, rule).await;
-    let reeve = scene.reeve_through(&proxy.kubeconfig(scene.data.path()), &[]);
+    let rule = Rule::Refuse { code: 500, path: format!("/namespaces/{}/", fixture.target) };
+    let proxy = Proxy::start(&fixture.cluster, rule).await;
+    let reeve = fixture.reeve_through(&proxy.kubeconfig(fixture.data.path()), &[]);
 
     let failed = events.hears(1).await.remove(0);
     assert_eq!(keys(&failed.body), documented());
     assert_eq!(
         (&failed.body["event"], &failed.body["namespace"], &failed.body["source"], &failed.body["runtime"]),
-        (&json!("Failed"), &json!(scene.namespace), &json!("fleet"), &json!(scene.runtime))
+        (&json!("Failed"), &json!(fixture.namespace), &json!("fleet"), &json!(fixture.runtime))
     );
     let message = failed.body["message"].as_str().unwrap();
     assert!(message.starts_with("web: ") && message.contains("settings") && message.contains("last good"), "{message}");
-    let source = format!("/namespaces/{}/gitsources/fleet", scene.namespace);
+    let source = format!("/namespaces/{}/gitsources/fleet", fixture.namespace);
     for (name, value) in [
         ("ce-specversion", "1.0"),
         ("ce-type", "dev.reeve.failed"),
         ("ce-source", &source),
-        ("ce-subject", &scene.runtime),
+        ("ce-subject", &fixture.runtime),
         ("ce-time", failed.body["time"].as_str().unwrap()),
         ("content-type", "application/json"),
         ("authorization", "Bearer b3arer"),
@@ -134,7 +134,7 @@ async fn a_runtime_in_error_is_told_as_the_docs_say_and_so_is_its_recovery() {
     let told = chat.hears(1).await.remove(0);
     assert_eq!(keys(&told.body), BTreeSet::from(["text".to_owned()]));
     let text = told.body["text"].as_str().unwrap();
-    assert!(text.starts_with(&format!("*Failed* runtime {}: web: ", scene.runtime)), "{text}");
+    assert!(text.starts_with(&format!("*Failed* runtime {}: web: ", fixture.runtime)), "{text}");
     assert_eq!(told.header("ce-type"), "");
 
     proxy.set(Rule::Pass);
@@ -144,27 +144,31 @@ async fn a_runtime_in_error_is_told_as_the_docs_say_and_so_is_its_recovery() {
     reeve.shows(&[(("reeve_notifications_total", &[("outcome", "Succeeded")]), 3.0)]).await;
 
     // What failed may also leave Git.
-    scene.component("broken", "1.0.0", "apiVersion: none.example.com/v1\nkind: Nothing\nmetadata: { name: nothing }\n");
-    scene.push();
+    fixture.component(
+        "broken",
+        "1.0.0",
+        "apiVersion: none.example.com/v1\nkind: Nothing\nmetadata: { name: nothing }\n",
+    );
+    fixture.push();
     assert_eq!(events.hears(3).await[2].body["event"], json!("Failed"));
-    scene.drop_component("broken");
-    scene.push();
+    fixture.drop_component("broken");
+    fixture.push();
     assert_eq!(events.hears(4).await[3].body["event"], json!("Recovered"));
 }
 
 #[tokio::test]
 async fn a_receiver_that_fails_is_told_again_the_same_and_one_that_refuses_is_not() {
-    let scene = Scene::new("again").await;
-    scene.component("web", "1.0.0", &config("settings", "one"));
-    scene.push();
+    let fixture = Fixture::new("again").await;
+    fixture.component("web", "1.0.0", &config("settings", "one"));
+    fixture.push();
     let (fails, refuses) = (Receiver::start(&[500, 503]).await, Receiver::start(&[410]).await);
-    scene
+    fixture
         .follow_and_tell(&[
             ("fails", format!("http://{}/", fails.address), "CloudEvent", &["Applied"]),
             ("refuses", format!("http://{}/", refuses.address), "CloudEvent", &["Applied"]),
         ])
         .await;
-    let reeve = scene.reeve();
+    let reeve = fixture.reeve();
     let heard = fails.hears(3).await;
     assert!(heard[0].header("ce-id").len() > 10);
     for again in &heard[1..] {
@@ -182,24 +186,24 @@ async fn a_receiver_that_fails_is_told_again_the_same_and_one_that_refuses_is_no
 
 #[tokio::test]
 async fn a_receiver_that_hangs_holds_up_neither_the_runtime_nor_other_receivers() {
-    let scene = Scene::new("hanging").await;
-    scene.component("web", "1.0.0", &config("settings", "one"));
-    let first = scene.push();
+    let fixture = Fixture::new("hanging").await;
+    fixture.component("web", "1.0.0", &config("settings", "one"));
+    let first = fixture.push();
     // Connections are taken by the kernel and answered by nobody.
     let silence = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let works = Receiver::start(&[]).await;
-    scene
+    fixture
         .follow_and_tell(&[
             ("hangs", format!("http://{}/", silence.local_addr().unwrap()), "CloudEvent", &["Applied"]),
             ("works", format!("http://{}/", works.address), "CloudEvent", &["Applied"]),
         ])
         .await;
-    let reeve = scene.reeve();
-    scene.applied(&first).await;
+    let reeve = fixture.reeve();
+    fixture.applied(&first).await;
     for (number, version) in ["1.1.0", "1.2.0", "1.3.0"].iter().enumerate() {
-        scene.component("web", version, &config("settings", version));
-        let commit = scene.push();
-        scene.applied(&commit).await;
+        fixture.component("web", version, &config("settings", version));
+        let commit = fixture.push();
+        fixture.applied(&commit).await;
         works.hears(number + 2).await;
     }
     let page = reeve.metrics().await;
@@ -212,16 +216,16 @@ async fn a_receiver_that_hangs_holds_up_neither_the_runtime_nor_other_receivers(
 
 #[tokio::test]
 async fn a_source_that_cannot_be_fetched_is_told_of_once_and_so_is_its_recovery() {
-    let scene = Scene::new("unfetched").await;
-    scene.component("web", "1.0.0", &config("settings", "one"));
-    let first = scene.push();
+    let fixture = Fixture::new("unfetched").await;
+    fixture.component("web", "1.0.0", &config("settings", "one"));
+    let first = fixture.push();
     let receiver = Receiver::start(&[]).await;
-    scene.secret("events", json!({ "address": format!("http://{}/", receiver.address) })).await;
+    fixture.secret("events", json!({ "address": format!("http://{}/", receiver.address) })).await;
     let notifications = json!([{ "name": "events", "secretRef": { "name": "events" } }]);
     let spec = |url: &str| json!({ "url": url, "interval": "1s", "notifications": notifications });
-    let nowhere = format!("{}-nowhere", scene.repository.file_url());
-    scene.follow_with(spec(&nowhere)).await;
-    let reeve = scene.reeve();
+    let nowhere = format!("{}-nowhere", fixture.repository.file_url());
+    fixture.follow_with(spec(&nowhere)).await;
+    let reeve = fixture.reeve();
     let failed = receiver.hears(1).await.remove(0);
     assert_eq!((&failed.body["event"], &failed.body["reason"]), (&json!("Failed"), &json!("NotFound")));
     assert_eq!((failed.body.get("runtime"), failed.header("ce-subject")), (None, ""));
@@ -231,23 +235,23 @@ async fn a_source_that_cannot_be_fetched_is_told_of_once_and_so_is_its_recovery(
         if tried >= Some(4.0) { Ok(()) } else { Err(format!("{tried:?}")) }
     })
     .await;
-    scene.follow_with(spec(&scene.repository.file_url())).await;
-    scene.applied(&first).await;
+    fixture.follow_with(spec(&fixture.repository.file_url())).await;
+    fixture.applied(&first).await;
     let heard = receiver.hears(2).await;
     assert_eq!((heard.len(), &heard[1].body["event"]), (2, &json!("Recovered")));
 }
 
 #[tokio::test]
 async fn a_secret_that_is_missing_or_has_no_address_is_named_with_what_to_do() {
-    let scene = Scene::new("nameless").await;
-    scene.component("web", "1.0.0", &config("settings", "one"));
-    scene.push();
-    scene.secret("empty", json!({ "url": "http://127.0.0.1/" })).await;
+    let fixture = Fixture::new("nameless").await;
+    fixture.component("web", "1.0.0", &config("settings", "one"));
+    fixture.push();
+    fixture.secret("empty", json!({ "url": "http://127.0.0.1/" })).await;
     let tell = |name: &str| json!({ "name": name, "secretRef": { "name": name }, "events": ["Applied"] });
     let notifications = json!([tell("absent"), tell("empty")]);
-    let url = scene.repository.file_url();
-    scene.follow_with(json!({ "url": url, "interval": "1h", "notifications": notifications })).await;
-    let reeve = scene.reeve();
+    let url = fixture.repository.file_url();
+    fixture.follow_with(json!({ "url": url, "interval": "1h", "notifications": notifications })).await;
+    let reeve = fixture.reeve();
     reeve.shows(&[(("reeve_notifications_total", &[("outcome", "Failed")]), 2.0)]).await;
     for words in ["there is no Secret absent in the namespace", "Secret empty has no key address"] {
         assert!(reeve.log().contains(words), "{}", reeve.log());
@@ -256,16 +260,16 @@ async fn a_secret_that_is_missing_or_has_no_address_is_named_with_what_to_do() {
 
 #[tokio::test]
 async fn an_address_and_its_secrets_reach_no_log_no_status_and_no_event() {
-    let scene = Scene::new("discreet").await;
-    scene.component("web", "1.0.0", &config("settings", "one"));
-    let first = scene.push();
+    let fixture = Fixture::new("discreet").await;
+    fixture.component("web", "1.0.0", &config("settings", "one"));
+    let first = fixture.push();
     let refuses = Receiver::start(&[400]).await;
     let closed = {
         let port = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
         port.local_addr().unwrap()
     };
     let secrets = |host: &str| format!("http://s3cretuser:s3cretword@{host}/s3cretpath?key=s3cretkey");
-    scene
+    fixture
         .follow_and_tell(&[
             ("refuses", secrets(&refuses.address.to_string()), "Slack", &["Applied"]),
             ("closed", secrets(&closed.to_string()), "Slack", &["Applied"]),
@@ -274,17 +278,17 @@ async fn an_address_and_its_secrets_reach_no_log_no_status_and_no_event() {
             ("scheme", "ftp://s3crethost/s3cretpath".to_owned(), "Slack", &["Applied"]),
         ])
         .await;
-    let reeve = scene.reeve_through(scene.cluster.kubeconfig(), &["--log", "trace"]);
-    scene.applied(&first).await;
+    let reeve = fixture.reeve_through(fixture.cluster.kubeconfig(), &["--log", "trace"]);
+    fixture.applied(&first).await;
     reeve.shows(&[(("reeve_notifications_total", &[("outcome", "Failed")]), 5.0)]).await;
     let log = reeve.log();
     assert_eq!(log.matches("cannot notify").count(), 5, "{log}");
     let mut shown = vec![log];
     for kind in ["GitSource", "Runtime", "RuntimeComponent"] {
-        let all = scene.dynamic("reeve.dev/v1alpha1", kind, Some(&scene.namespace));
+        let all = fixture.dynamic("reeve.dev/v1alpha1", kind, Some(&fixture.namespace));
         shown.push(format!("{:?}", all.list(&ListParams::default()).await.unwrap()));
     }
-    shown.push(format!("{:?}", scene.api::<Event>().list(&ListParams::default()).await.unwrap()));
+    shown.push(format!("{:?}", fixture.api::<Event>().list(&ListParams::default()).await.unwrap()));
     for secret in ["s3cret", "b3arer"] {
         assert!(shown.iter().all(|text| !text.contains(secret)), "{shown:?}");
     }

@@ -11,9 +11,9 @@ use reeve_crds::{RuntimeComponent, State};
 use reeve_tests::{eventually, until};
 use serde_json::{Value, json};
 
-use super::scene::{Scene, annotated, config, deployment};
+use super::fixture::{Fixture, annotated, config, deployment};
 
-impl Scene {
+impl Fixture {
     /// Makes an object's label name a runtime that is none, as `kubectl label --overwrite` does.
     async fn steal_label(&self, name: &str) {
         let label = ["label", "configmap", name, "--overwrite", "reeve.dev/runtime=ghost", "-n", &self.target];
@@ -63,33 +63,33 @@ impl Scene {
 
 #[tokio::test]
 async fn of_runtimes_that_want_one_object_only_one_is_ever_ready() {
-    let scene = Scene::new("shared").await;
-    let runtimes: Vec<String> = (0..6).map(|number| format!("{}-{number}", scene.runtime)).collect();
-    scene.repository.remove(&format!("runtimes/{}.yaml", scene.runtime)).unwrap();
+    let fixture = Fixture::new("shared").await;
+    let runtimes: Vec<String> = (0..6).map(|number| format!("{}-{number}", fixture.runtime)).collect();
+    fixture.repository.remove(&format!("runtimes/{}.yaml", fixture.runtime)).unwrap();
     for name in &runtimes {
-        scene.runtime(name, "policy: { maxBackoff: 2s, adoption: Always }\n");
+        fixture.runtime(name, "policy: { maxBackoff: 2s, adoption: Always }\n");
     }
-    scene.component("web", "1.0.0", &config("shared", "{{ Runtime.name }}"));
-    scene.push();
-    scene.follow().await;
-    let _reeve = scene.reeve();
-    let owner = scene.only_owner(&runtimes).await;
-    scene.comes_to_say("shared", &owner).await;
-    scene.bears("shared", &owner).await;
+    fixture.component("web", "1.0.0", &config("shared", "{{ Runtime.name }}"));
+    fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    let owner = fixture.only_owner(&runtimes).await;
+    fixture.comes_to_say("shared", &owner).await;
+    fixture.bears("shared", &owner).await;
 
     // The owner lets it go with its object, and one of the others gets it.
     let text = format!("{{% if Runtime.name != {owner:?} %}}{}{{% endif %}}", config("shared", "{{ Runtime.name }}"));
-    scene.component("web", "1.1.0", &text);
-    scene.push();
+    fixture.component("web", "1.1.0", &text);
+    fixture.push();
     let others: Vec<String> = runtimes.into_iter().filter(|name| *name != owner).collect();
-    let next = scene.only_owner(&others).await;
-    scene.comes_to_say("shared", &next).await;
-    scene.bears("shared", &next).await;
+    let next = fixture.only_owner(&others).await;
+    fixture.comes_to_say("shared", &next).await;
+    fixture.bears("shared", &next).await;
 }
 
 #[tokio::test]
 async fn of_two_processes_that_adopt_one_object_only_one_is_ever_ready() {
-    let (one, mut other) = (Scene::new("process-one").await, Scene::new("process-two").await);
+    let (one, mut other) = (Fixture::new("process-one").await, Fixture::new("process-two").await);
     other.target.clone_from(&one.target);
     let left = json!({ "data": { "say": "nobody's" } });
     one.apply("v1", "ConfigMap", Some(&one.target), "left", left).await;
@@ -99,14 +99,14 @@ async fn of_two_processes_that_adopt_one_object_only_one_is_ever_ready() {
     one.there::<ConfigMap>().patch("left", &edit, &Patch::Merge(&managed)).await.unwrap();
     let say = json!({ "data": { "say": "somebody's" } });
     one.there::<ConfigMap>().patch("left", &edit, &Patch::Merge(&say)).await.unwrap();
-    for scene in [&one, &other] {
-        scene.component("web", "1.0.0", &config("left", &scene.runtime));
-        scene.push();
-        scene.follow().await;
+    for fixture in [&one, &other] {
+        fixture.component("web", "1.0.0", &config("left", &fixture.runtime));
+        fixture.push();
+        fixture.follow().await;
     }
     let _reeves = (one.reeve(), other.reeve());
-    let states = async |scene: &Scene| {
-        let component = scene.api::<RuntimeComponent>().get_opt(&format!("{}.web", scene.runtime)).await.unwrap();
+    let states = async |fixture: &Fixture| {
+        let component = fixture.api::<RuntimeComponent>().get_opt(&format!("{}.web", fixture.runtime)).await.unwrap();
         component.and_then(|component| component.status?.state)
     };
     let owner = eventually("one of the two has it, and the other is told", || async {
@@ -123,45 +123,45 @@ async fn of_two_processes_that_adopt_one_object_only_one_is_ever_ready() {
 
 #[tokio::test]
 async fn a_changed_label_is_drift_and_hides_no_object() {
-    let scene = Scene::new("stolen").await;
-    scene.component("web", "1.0.0", &config("settings", "git"));
-    scene.component("reported", "1.0.0", &annotated("reported", "git", "reeve.dev/drift", "Report"));
-    let first = scene.push();
-    scene.follow().await;
-    let _reeve = scene.reeve();
-    scene.applied(&first).await;
+    let fixture = Fixture::new("stolen").await;
+    fixture.component("web", "1.0.0", &config("settings", "git"));
+    fixture.component("reported", "1.0.0", &annotated("reported", "git", "reeve.dev/drift", "Report"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&first).await;
 
-    scene.steal_label("settings").await;
-    scene.bears("settings", &scene.runtime).await;
-    scene.event("Drifted", &["settings", "metadata.labels.reeve.dev/runtime", "kubectl-label", "put right"]).await;
+    fixture.steal_label("settings").await;
+    fixture.bears("settings", &fixture.runtime).await;
+    fixture.event("Drifted", &["settings", "metadata.labels.reeve.dev/runtime", "kubectl-label", "put right"]).await;
 
     // Where it is not put right it stays known: edited, deleted, and gone from Git.
-    scene.steal_label("reported").await;
-    let drifted = scene.component_is("reported", State::Warning, "Drifted").await.status.unwrap().drift.unwrap();
+    fixture.steal_label("reported").await;
+    let drifted = fixture.component_is("reported", State::Warning, "Drifted").await.status.unwrap().drift.unwrap();
     assert_eq!(drifted.examples[0].fields, ["metadata.labels.reeve.dev/runtime"]);
-    scene.there::<ConfigMap>().delete("reported", &DeleteParams::default()).await.unwrap();
-    scene.comes_to_say("reported", "git").await;
-    scene.steal_label("reported").await;
-    scene.component_is("reported", State::Warning, "Drifted").await;
-    scene.drop_component("reported");
-    let second = scene.push();
-    scene.gone(&scene.there::<ConfigMap>(), "reported").await;
-    scene.applied(&second).await;
+    fixture.there::<ConfigMap>().delete("reported", &DeleteParams::default()).await.unwrap();
+    fixture.comes_to_say("reported", "git").await;
+    fixture.steal_label("reported").await;
+    fixture.component_is("reported", State::Warning, "Drifted").await;
+    fixture.drop_component("reported");
+    let second = fixture.push();
+    fixture.gone(&fixture.there::<ConfigMap>(), "reported").await;
+    fixture.applied(&second).await;
 }
 
 #[tokio::test]
 async fn an_object_without_managers_and_with_a_strange_label_is_still_known() {
-    let scene = Scene::new("stripped").await;
-    scene.component("web", "1.0.0", &config("settings", "git"));
-    let first = scene.push();
-    scene.follow().await;
-    let _reeve = scene.reeve();
-    scene.applied(&first).await;
+    let fixture = Fixture::new("stripped").await;
+    fixture.component("web", "1.0.0", &config("settings", "git"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&first).await;
     let strip = json!({ "metadata": { "managedFields": [{}], "labels": { "reeve.dev/runtime": "ghost" } } });
-    scene.there::<ConfigMap>().patch("settings", &PatchParams::default(), &Patch::Merge(&strip)).await.unwrap();
-    scene.bears("settings", &scene.runtime).await;
-    scene.meddle("settings", "hand").await;
-    scene.comes_to_say("settings", "git").await;
+    fixture.there::<ConfigMap>().patch("settings", &PatchParams::default(), &Patch::Merge(&strip)).await.unwrap();
+    fixture.bears("settings", &fixture.runtime).await;
+    fixture.meddle("settings", "hand").await;
+    fixture.comes_to_say("settings", "git").await;
 }
 
 /// The managers that applied something to an object.
@@ -170,7 +170,7 @@ fn appliers(object: &impl kube::ResourceExt) -> Vec<String> {
     applied.filter_map(|entry| entry.manager.clone()).collect()
 }
 
-impl Scene {
+impl Fixture {
     /// Gives what a runtime applied to the field manager of earlier versions.
     async fn as_before<K>(&self, name: &str)
     where
@@ -192,55 +192,58 @@ impl Scene {
 
 #[tokio::test]
 async fn what_an_earlier_version_applied_is_taken_over_once_and_rolls_nothing() {
-    let scene = Scene::new("earlier").await;
-    scene.component("web", "1.0.0", &(deployment("web", 0) + &config("settings", "one") + &config("changes", "one")));
-    let first = scene.push();
-    scene.follow().await;
-    let reeve = scene.reeve();
-    scene.applied(&first).await;
+    let fixture = Fixture::new("earlier").await;
+    fixture.component("web", "1.0.0", &(deployment("web", 0) + &config("settings", "one") + &config("changes", "one")));
+    let first = fixture.push();
+    fixture.follow().await;
+    let reeve = fixture.reeve();
+    fixture.applied(&first).await;
     reeve.terminate().await;
-    scene.as_before::<Deployment>("web").await;
-    scene.as_before::<ConfigMap>("settings").await;
-    scene.as_before::<ConfigMap>("changes").await;
-    let before = scene.there::<Deployment>().get("web").await.unwrap();
+    fixture.as_before::<Deployment>("web").await;
+    fixture.as_before::<ConfigMap>("settings").await;
+    fixture.as_before::<ConfigMap>("changes").await;
+    let before = fixture.there::<Deployment>().get("web").await.unwrap();
     let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: { name: changes }\ndata: { other: two }\n---\n";
-    scene.component("web", "1.1.0", &(deployment("web", 0) + &config("settings", "one") + text));
-    let second = scene.push();
+    fixture.component("web", "1.1.0", &(deployment("web", 0) + &config("settings", "one") + text));
+    let second = fixture.push();
 
-    let reeve = scene.reeve();
-    scene.applied(&second).await;
-    let ours = format!("reeve:{}/{}", scene.namespace, scene.runtime);
-    let after = scene.there::<Deployment>().get("web").await.unwrap();
+    let reeve = fixture.reeve();
+    fixture.applied(&second).await;
+    let ours = format!("reeve:{}/{}", fixture.namespace, fixture.runtime);
+    let after = fixture.there::<Deployment>().get("web").await.unwrap();
     assert_eq!(appliers(&after), [ours.clone()]);
     assert_eq!((after.uid(), after.metadata.generation), (before.uid(), before.metadata.generation));
     for name in ["settings", "changes"] {
-        assert_eq!(appliers(&scene.there::<ConfigMap>().get(name).await.unwrap()), [ours.clone()]);
+        assert_eq!(appliers(&fixture.there::<ConfigMap>().get(name).await.unwrap()), [ours.clone()]);
     }
-    let data = scene.there::<ConfigMap>().get("changes").await.unwrap().data.unwrap();
+    let data = fixture.there::<ConfigMap>().get("changes").await.unwrap().data.unwrap();
     assert_eq!(data, [("other".to_owned(), "two".to_owned())].into(), "what left Git left the object");
     reeve.terminate().await;
-    let versions = scene.versions().await;
-    let _reeve = scene.reeve();
-    scene.meddle("settings", "hand").await;
-    scene.comes_to_say("settings", "one").await;
-    let now = scene.versions().await;
+    let versions = fixture.versions().await;
+    let _reeve = fixture.reeve();
+    fixture.meddle("settings", "hand").await;
+    fixture.comes_to_say("settings", "one").await;
+    let now = fixture.versions().await;
     assert_eq!(versions["ConfigMap/changes"], now["ConfigMap/changes"], "once is enough");
 }
 
 #[tokio::test]
 async fn a_job_of_another_runtime_is_neither_deleted_nor_taken() {
-    let scene = Scene::new("jobs-apart").await;
+    let fixture = Fixture::new("jobs-apart").await;
     let job = "apiVersion: batch/v1\nkind: Job\nmetadata: { name: setup, annotations: { helm.sh/hook: pre-install, helm.sh/hook-delete-policy: hook-failed } }\nspec:\n  suspend: true\n  template:\n    spec: { restartPolicy: Never, containers: [{ name: a, image: '{{ Runtime.name }}' }] }\n---\n";
-    scene.component("web", "1.0.0", job);
-    scene.push();
-    scene.follow().await;
-    let _reeve = scene.reeve();
-    let first = until(&scene.there::<Job>(), "setup", "the Job is there", |_| true).await;
-    let other = format!("{}-other", scene.runtime);
-    scene.runtime(&other, "policy: { maxBackoff: 1s }\n");
-    scene.push();
-    let refused = scene.component_of(&other, "web", State::Warning, "Conflict").await.status.unwrap();
+    fixture.component("web", "1.0.0", job);
+    fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    let first = until(&fixture.there::<Job>(), "setup", "the Job is there", |_| true).await;
+    let other = format!("{}-other", fixture.runtime);
+    fixture.runtime(&other, "policy: { maxBackoff: 1s }\n");
+    fixture.push();
+    let refused = fixture.component_of(&other, "web", State::Warning, "Conflict").await.status.unwrap();
     let message = refused.failure.unwrap().message;
-    assert!(message.contains(&format!("component web of runtime {}/{}", scene.namespace, scene.runtime)), "{message}");
-    assert_eq!(scene.there::<Job>().get("setup").await.unwrap().uid(), first.uid());
+    assert!(
+        message.contains(&format!("component web of runtime {}/{}", fixture.namespace, fixture.runtime)),
+        "{message}"
+    );
+    assert_eq!(fixture.there::<Job>().get("setup").await.unwrap().uid(), first.uid());
 }

@@ -3,7 +3,7 @@
 use reeve_crds::State;
 use serde_json::json;
 
-use super::scene::{Scene, config};
+use super::fixture::{Fixture, config};
 
 async fn refused(
     prefix: &str,
@@ -11,86 +11,86 @@ async fn refused(
     options: &str,
     state: State,
     reason: &str,
-) -> (Scene, super::reeve::Reeve, reeve_crds::outcome::Failure) {
-    let scene = Scene::new(prefix).await;
-    scene
+) -> (Fixture, super::reeve::Reeve, reeve_crds::outcome::Failure) {
+    let fixture = Fixture::new(prefix).await;
+    fixture
         .apply(
             "v1",
             "ResourceQuota",
-            Some(&scene.target),
+            Some(&fixture.target),
             "no-secrets",
             json!({ "spec": { "hard": { "secrets": "0" } } }),
         )
         .await;
-    scene.component_with("bad", "1.0.0", options, manifests);
-    scene.component("fine", "1.0.0", &config("fine", "x"));
-    scene.push();
-    scene.follow().await;
-    let reeve = scene.reeve();
-    let failure = scene.component_is("bad", state, reason).await.status.unwrap().failure.unwrap();
-    scene.component_is("fine", State::Ready, "Succeeded").await;
-    (scene, reeve, failure)
+    fixture.component_with("bad", "1.0.0", options, manifests);
+    fixture.component("fine", "1.0.0", &config("fine", "x"));
+    fixture.push();
+    fixture.follow().await;
+    let reeve = fixture.reeve();
+    let failure = fixture.component_is("bad", state, reason).await.status.unwrap().failure.unwrap();
+    fixture.component_is("fine", State::Ready, "Succeeded").await;
+    (fixture, reeve, failure)
 }
 
 #[tokio::test]
 async fn a_kind_that_nobody_serves() {
     let text = "apiVersion: none.example.com/v1\nkind: Nothing\nmetadata: { name: nothing }\n";
-    let (scene, _reeve, failure) = refused("missing-kind", text, "{}", State::Warning, "MissingKind").await;
+    let (fixture, _reeve, failure) = refused("missing-kind", text, "{}", State::Warning, "MissingKind").await;
     assert_eq!(failure.object.unwrap().name, "nothing");
     assert!(failure.message.contains("none.example.com/v1 Nothing is not served"), "{}", failure.message);
-    scene.event("MissingKind", &["nothing"]).await;
+    fixture.event("MissingKind", &["nothing"]).await;
 }
 
 #[tokio::test]
 async fn a_namespace_that_is_not_there_until_somebody_makes_it() {
     let text = config("lost", "x");
-    let (scene, _reeve, failure) =
+    let (fixture, _reeve, failure) =
         refused("missing-space", &text, "{ namespace: reeve-nowhere-at-all }", State::Error, "MissingNamespace").await;
     assert!(failure.message.contains("reeve-nowhere-at-all"), "{}", failure.message);
-    scene.apply("v1", "Namespace", None, "reeve-nowhere-at-all", json!({})).await;
-    scene.component_is("bad", State::Ready, "Succeeded").await;
+    fixture.apply("v1", "Namespace", None, "reeve-nowhere-at-all", json!({})).await;
+    fixture.component_is("bad", State::Ready, "Succeeded").await;
 }
 
 #[tokio::test]
 async fn a_quota_that_is_used_up() {
     let text = "apiVersion: v1\nkind: Secret\nmetadata: { name: hidden }\n";
-    let (scene, _reeve, failure) = refused("quota", text, "{}", State::Error, "QuotaExceeded").await;
+    let (fixture, _reeve, failure) = refused("quota", text, "{}", State::Error, "QuotaExceeded").await;
     assert_eq!(failure.object.unwrap().name, "hidden");
-    scene.cluster.kubectl(&["delete", "resourcequota", "no-secrets", "-n", &scene.target]).await;
-    scene.component_is("bad", State::Ready, "Succeeded").await;
-    scene.event("Recovered", &["applied and healthy again"]).await;
+    fixture.cluster.kubectl(&["delete", "resourcequota", "no-secrets", "-n", &fixture.target]).await;
+    fixture.component_is("bad", State::Ready, "Succeeded").await;
+    fixture.event("Recovered", &["applied and healthy again"]).await;
 }
 
 #[tokio::test]
 async fn an_account_that_may_not_until_it_may() {
     let text = config("denied", "x");
     let name = format!("nobody-{:08x}", std::process::id());
-    let (scene, _reeve, failure) =
+    let (fixture, _reeve, failure) =
         refused("forbidden", &text, &format!("{{ serviceAccountName: {name} }}"), State::Warning, "Forbidden").await;
     assert!(failure.message.contains(&name), "{}", failure.message);
-    scene.account(&name).await;
-    scene.component_is("bad", State::Ready, "Succeeded").await;
-    assert_eq!(scene.says("denied").await.unwrap(), "x");
+    fixture.account(&name).await;
+    fixture.component_is("bad", State::Ready, "Succeeded").await;
+    assert_eq!(fixture.says("denied").await.unwrap(), "x");
 }
 
 #[tokio::test]
 async fn an_admission_policy_that_refuses() {
-    let scene = Scene::new("admission").await;
-    let name = scene.namespace.clone();
+    let fixture = Fixture::new("admission").await;
+    let name = fixture.namespace.clone();
     let rule = json!({ "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"], "resources": ["configmaps"] });
     let spec = json!({
         "matchConstraints": { "resourceRules": [rule] },
         "validations": [{ "expression": "!has(object.data) || !('say' in object.data) || object.data.say != 'forbidden word'", "message": "that word is not allowed" }],
     });
-    scene
+    fixture
         .apply("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", None, &name, json!({ "spec": spec }))
         .await;
-    let selector = json!({ "namespaceSelector": { "matchLabels": { "kubernetes.io/metadata.name": scene.target } } });
+    let selector = json!({ "namespaceSelector": { "matchLabels": { "kubernetes.io/metadata.name": fixture.target } } });
     let binding = json!({ "spec": { "policyName": name, "validationActions": ["Deny"], "matchResources": selector } });
-    scene.apply("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding", None, &name, binding).await;
+    fixture.apply("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding", None, &name, binding).await;
     let try_it = json!({ "data": { "say": "forbidden word" } });
     reeve_tests::eventually("the policy is in force", || async {
-        let api = scene.dynamic("v1", "ConfigMap", Some(&scene.target));
+        let api = fixture.dynamic("v1", "ConfigMap", Some(&fixture.target));
         let object =
             json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "probe" }, "data": try_it["data"] });
         let params = kube::api::PatchParams::apply("somebody").dry_run();
@@ -100,15 +100,15 @@ async fn an_admission_policy_that_refuses() {
         }
     })
     .await;
-    scene.component("bad", "1.0.0", &config("said", "forbidden word"));
-    scene.component("fine", "1.0.0", &config("fine", "x"));
-    scene.push();
-    scene.follow().await;
-    let _reeve = scene.reeve();
-    scene.component_is("fine", State::Ready, "Succeeded").await;
+    fixture.component("bad", "1.0.0", &config("said", "forbidden word"));
+    fixture.component("fine", "1.0.0", &config("fine", "x"));
+    fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.component_is("fine", State::Ready, "Succeeded").await;
     let failed = reeve_tests::until(
-        &scene.api::<reeve_crds::RuntimeComponent>(),
-        &format!("{}.bad", scene.runtime),
+        &fixture.api::<reeve_crds::RuntimeComponent>(),
+        &format!("{}.bad", fixture.runtime),
         "it is refused",
         |found: &reeve_crds::RuntimeComponent| found.status.as_ref().is_some_and(|status| status.failure.is_some()),
     )
@@ -116,7 +116,7 @@ async fn an_admission_policy_that_refuses() {
     let failure = failed.status.unwrap().failure.unwrap();
     assert_eq!(failure.object.unwrap().name, "said");
     assert!(failure.message.contains("that word is not allowed"), "{}", failure.message);
-    scene.component("bad", "1.1.0", &config("said", "kind word"));
-    scene.push();
-    scene.component_is("bad", State::Ready, "Succeeded").await;
+    fixture.component("bad", "1.1.0", &config("said", "kind word"));
+    fixture.push();
+    fixture.component_is("bad", State::Ready, "Succeeded").await;
 }

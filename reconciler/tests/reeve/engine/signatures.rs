@@ -8,9 +8,9 @@ use reeve_crds::{GitSource, State};
 use reeve_tests::{CommitId, SigningKey, eventually, until};
 use serde_json::{Value, json};
 
-use super::scene::{Scene, config};
+use super::fixture::{Fixture, config};
 
-impl Scene {
+impl Fixture {
     /// Makes the Secret hold these public keys, and no others.
     async fn trust(&self, keys: &[(&str, &str)]) {
         let data: Value = keys
@@ -64,32 +64,32 @@ impl Scene {
 }
 
 /// Another version of the one chart.
-fn change(scene: &Scene, version: &str, say: &str) {
-    scene.component("web", version, &config("settings", say));
+fn change(fixture: &Fixture, version: &str, say: &str) {
+    fixture.component("web", version, &config("settings", say));
 }
 
 #[tokio::test]
 async fn a_commit_that_nobody_trusted_signed_is_not_applied_and_the_last_good_one_stays() {
-    let scene = Scene::new("unsigned").await;
+    let fixture = Fixture::new("unsigned").await;
     let (ann, eve) = (SigningKey::ssh().unwrap(), SigningKey::ssh().unwrap());
-    scene.trust(&[("ann.sshpub", ann.public())]).await;
-    let git = &scene.repository;
+    fixture.trust(&[("ann.sshpub", ann.public())]).await;
+    let git = &fixture.repository;
     git.sign_with(Some(&ann)).unwrap();
-    change(&scene, "1.0.0", "one");
-    let good = scene.push();
-    scene.follow_signed(json!({ "branch": "main" }), Some("Head")).await;
-    let _reeve = scene.reeve();
-    scene.applied(&good).await;
-    let status = scene.verified("True", "Succeeded", ann.fingerprint()).await;
+    change(&fixture, "1.0.0", "one");
+    let good = fixture.push();
+    fixture.follow_signed(json!({ "branch": "main" }), Some("Head")).await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&good).await;
+    let status = fixture.verified("True", "Succeeded", ann.fingerprint()).await;
     assert_eq!(status.commit.unwrap().signed_by, Some(format!("SSH {} (ann.sshpub)", ann.fingerprint())));
     git.sign_with(None).unwrap();
-    change(&scene, "1.1.0", "nobody");
-    scene.keeps(&good, &scene.push(), "Unsigned", "git commit -S").await;
+    change(&fixture, "1.1.0", "nobody");
+    fixture.keeps(&good, &fixture.push(), "Unsigned", "git commit -S").await;
     git.sign_with(Some(&eve)).unwrap();
-    change(&scene, "1.2.0", "eve");
-    scene.keeps(&good, &scene.push(), "UnknownKey", eve.fingerprint()).await;
+    change(&fixture, "1.2.0", "eve");
+    fixture.keeps(&good, &fixture.push(), "UnknownKey", eve.fingerprint()).await;
     git.sign_with(Some(&ann)).unwrap();
-    change(&scene, "1.3.0", "ann");
+    change(&fixture, "1.3.0", "ann");
     let signed = git.commit_all("Change the fleet").unwrap();
     // As somebody would who has no key of hers: what she signed, with other files.
     let other = git.git(&["rev-parse", "HEAD~1^{tree}"]).unwrap();
@@ -98,149 +98,149 @@ async fn a_commit_that_nobody_trusted_signed_is_not_applied_and_the_last_good_on
     std::fs::write(git.work_tree().join("../forged"), format!("{text}\n")).unwrap();
     let forged = git.git(&["hash-object", "-t", "commit", "-w", "../forged"]).unwrap();
     git.git(&["push", "--quiet", "--force", "origin", &format!("{forged}:refs/heads/main")]).unwrap();
-    scene.keeps(&good, &git.published("main").unwrap(), "BadSignature", "which is not so for this content").await;
-    scene.meddle("settings", "hand").await;
-    scene.comes_to_say("settings", "one").await;
+    fixture.keeps(&good, &git.published("main").unwrap(), "BadSignature", "which is not so for this content").await;
+    fixture.meddle("settings", "hand").await;
+    fixture.comes_to_say("settings", "one").await;
     for reason in ["Unsigned", "UnknownKey", "BadSignature"] {
         let selected = ListParams::default().fields(&format!("reason={reason}"));
-        let told = scene.api::<Event>().list(&selected).await.unwrap().items;
+        let told = fixture.api::<Event>().list(&selected).await.unwrap().items;
         assert_eq!(told.len(), 1, "it is told once, however often it is looked at: {told:?}");
     }
     git.force_push().unwrap();
-    scene.applied(&signed).await;
-    let status = scene.verified("True", "Succeeded", ann.fingerprint()).await;
+    fixture.applied(&signed).await;
+    let status = fixture.verified("True", "Succeeded", ann.fingerprint()).await;
     assert_eq!(status.rejected, None);
     git.sign_with(None).unwrap();
-    change(&scene, "1.4.0", "anybody");
-    let last = scene.push();
-    scene.verified("False", "Unsigned", last.as_str()).await;
-    scene.follow_signed(json!({ "branch": "main" }), None).await;
-    scene.applied(&last).await;
+    change(&fixture, "1.4.0", "anybody");
+    let last = fixture.push();
+    fixture.verified("False", "Unsigned", last.as_str()).await;
+    fixture.follow_signed(json!({ "branch": "main" }), None).await;
+    fixture.applied(&last).await;
     let is_unasked = |source: &GitSource| {
         let status = source.status.clone().unwrap_or_default();
         status.conditions.iter().all(|condition| condition.type_ != "Verified")
             && status.commit.is_some_and(|commit| commit.signed_by.is_none())
     };
-    until(&scene.api::<GitSource>(), "fleet", "nothing is said of signatures", is_unasked).await;
+    until(&fixture.api::<GitSource>(), "fleet", "nothing is said of signatures", is_unasked).await;
 }
 
 #[tokio::test]
 async fn a_tag_signed_by_a_trusted_key_is_applied() {
-    let scene = Scene::new("signed-tag").await;
+    let fixture = Fixture::new("signed-tag").await;
     let key = SigningKey::pgp().unwrap();
-    scene.trust(&[("release.asc", key.public())]).await;
-    let git = &scene.repository;
+    fixture.trust(&[("release.asc", key.public())]).await;
+    let git = &fixture.repository;
     git.sign_with(Some(&key)).unwrap();
     git.sign_with(None).unwrap();
-    change(&scene, "1.0.0", "one");
-    let first = scene.push();
+    change(&fixture, "1.0.0", "one");
+    let first = fixture.push();
     git.signed_tag("v1.0.0", "One").unwrap();
     git.push().unwrap();
-    scene.follow_signed(json!({ "semver": "1.x" }), Some("Tag")).await;
-    let _reeve = scene.reeve();
-    scene.applied(&first).await;
-    let status = scene.verified("True", "Succeeded", "v1.0.0@").await;
+    fixture.follow_signed(json!({ "semver": "1.x" }), Some("Tag")).await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&first).await;
+    let status = fixture.verified("True", "Succeeded", "v1.0.0@").await;
     assert_eq!(status.commit.unwrap().signed_by, Some(format!("PGP {} (release.asc)", key.fingerprint())));
-    change(&scene, "1.1.0", "two");
-    let second = scene.push();
+    change(&fixture, "1.1.0", "two");
+    let second = fixture.push();
     git.tag("v1.1.0").unwrap();
     git.push().unwrap();
-    scene.keeps(&first, &second, "Unsigned", "tag v1.1.0 is lightweight").await;
+    fixture.keeps(&first, &second, "Unsigned", "tag v1.1.0 is lightweight").await;
     git.signed_tag("v1.2.0", "Two").unwrap();
     git.push().unwrap();
-    scene.applied(&second).await;
-    scene.verified("True", "Succeeded", "v1.2.0@").await;
+    fixture.applied(&second).await;
+    fixture.verified("True", "Succeeded", "v1.2.0@").await;
 }
 
 #[tokio::test]
 async fn a_key_taken_out_of_the_secret_counts_at_the_next_look() {
-    let scene = Scene::new("key-taken").await;
+    let fixture = Fixture::new("key-taken").await;
     let (ann, bob) = (SigningKey::ssh().unwrap(), SigningKey::ssh().unwrap());
-    scene.trust(&[("ann.sshpub", ann.public()), ("bob.sshpub", bob.public())]).await;
-    scene.repository.sign_with(Some(&ann)).unwrap();
-    change(&scene, "1.0.0", "one");
-    let first = scene.push();
-    scene.follow_signed(json!({ "branch": "main" }), Some("Head")).await;
-    let reeve = scene.reeve();
-    scene.applied(&first).await;
-    scene.trust(&[("bob.sshpub", bob.public())]).await;
-    let status = scene.verified("False", "UnknownKey", "stays in force").await;
+    fixture.trust(&[("ann.sshpub", ann.public()), ("bob.sshpub", bob.public())]).await;
+    fixture.repository.sign_with(Some(&ann)).unwrap();
+    change(&fixture, "1.0.0", "one");
+    let first = fixture.push();
+    fixture.follow_signed(json!({ "branch": "main" }), Some("Head")).await;
+    let reeve = fixture.reeve();
+    fixture.applied(&first).await;
+    fixture.trust(&[("bob.sshpub", bob.public())]).await;
+    let status = fixture.verified("False", "UnknownKey", "stays in force").await;
     assert_eq!((status.state, status.rejected), (Some(State::Warning), None));
-    scene.event("UnknownKey", &[ann.fingerprint(), "stays in force"]).await;
-    scene.meddle("settings", "hand").await;
-    scene.comes_to_say("settings", "one").await;
+    fixture.event("UnknownKey", &[ann.fingerprint(), "stays in force"]).await;
+    fixture.meddle("settings", "hand").await;
+    fixture.comes_to_say("settings", "one").await;
     reeve.kill();
-    let _reeve = scene.reeve();
-    scene.meddle("settings", "hand").await;
-    scene.comes_to_say("settings", "one").await;
-    scene.repository.sign_with(Some(&bob)).unwrap();
-    change(&scene, "1.1.0", "two");
-    let second = scene.push();
-    scene.applied(&second).await;
-    scene.verified("True", "Succeeded", bob.fingerprint()).await;
+    let _reeve = fixture.reeve();
+    fixture.meddle("settings", "hand").await;
+    fixture.comes_to_say("settings", "one").await;
+    fixture.repository.sign_with(Some(&bob)).unwrap();
+    change(&fixture, "1.1.0", "two");
+    let second = fixture.push();
+    fixture.applied(&second).await;
+    fixture.verified("True", "Succeeded", bob.fingerprint()).await;
     // And one that is put back does, too, for what was refused without it.
-    scene.repository.sign_with(Some(&ann)).unwrap();
-    change(&scene, "1.2.0", "three");
-    let third = scene.push();
-    scene.verified("False", "UnknownKey", third.as_str()).await;
-    scene.trust(&[("ann.sshpub", ann.public())]).await;
-    scene.applied(&third).await;
-    let status = scene.verified("True", "Succeeded", ann.fingerprint()).await;
+    fixture.repository.sign_with(Some(&ann)).unwrap();
+    change(&fixture, "1.2.0", "three");
+    let third = fixture.push();
+    fixture.verified("False", "UnknownKey", third.as_str()).await;
+    fixture.trust(&[("ann.sshpub", ann.public())]).await;
+    fixture.applied(&third).await;
+    let status = fixture.verified("True", "Succeeded", ann.fingerprint()).await;
     assert_eq!(status.rejected, None);
 }
 
 #[tokio::test]
 async fn a_secret_that_holds_no_key_or_a_broken_one_is_named_and_nothing_is_taken_up() {
-    let scene = Scene::new("broken-key").await;
+    let fixture = Fixture::new("broken-key").await;
     let ann = SigningKey::ssh().unwrap();
-    scene.repository.sign_with(Some(&ann)).unwrap();
-    change(&scene, "1.0.0", "one");
-    let first = scene.push();
-    scene.follow_signed(json!({ "branch": "main" }), Some("Head")).await;
-    let _reeve = scene.reeve();
-    let status = scene.verified("False", "SecretNotFound", "keys").await;
+    fixture.repository.sign_with(Some(&ann)).unwrap();
+    change(&fixture, "1.0.0", "one");
+    let first = fixture.push();
+    fixture.follow_signed(json!({ "branch": "main" }), Some("Head")).await;
+    let _reeve = fixture.reeve();
+    let status = fixture.verified("False", "SecretNotFound", "keys").await;
     assert_eq!((status.state, status.revision), (Some(State::Warning), None));
-    scene.trust(&[("ann.pub", ann.public())]).await;
-    scene.verified("False", "NoTrustedKeys", ".sshpub").await;
-    scene.trust(&[("ann.sshpub", ann.public()), ("bob.sshpub", "ssh-ed25519 bob")]).await;
-    let status = scene.verified("False", "InvalidTrustedKey", "`bob.sshpub`").await;
+    fixture.trust(&[("ann.pub", ann.public())]).await;
+    fixture.verified("False", "NoTrustedKeys", ".sshpub").await;
+    fixture.trust(&[("ann.sshpub", ann.public()), ("bob.sshpub", "ssh-ed25519 bob")]).await;
+    let status = fixture.verified("False", "InvalidTrustedKey", "`bob.sshpub`").await;
     assert_eq!((status.revision, status.rejected), (None, None));
     let fetched = status.conditions.iter().find(|condition| condition.type_ == "Fetched").unwrap();
     assert_eq!(fetched.status, "True");
-    scene.event("InvalidTrustedKey", &["`bob.sshpub`", "line 1"]).await;
-    scene.trust(&[("ann.sshpub", ann.public())]).await;
-    scene.applied(&first).await;
-    scene.verified("True", "Succeeded", ann.fingerprint()).await;
+    fixture.event("InvalidTrustedKey", &["`bob.sshpub`", "line 1"]).await;
+    fixture.trust(&[("ann.sshpub", ann.public())]).await;
+    fixture.applied(&first).await;
+    fixture.verified("True", "Succeeded", ann.fingerprint()).await;
 }
 
 #[tokio::test]
 async fn after_a_restart_the_word_of_a_status_does_not_stand_for_a_signature() {
-    let scene = Scene::new("word").await;
+    let fixture = Fixture::new("word").await;
     let ann = SigningKey::ssh().unwrap();
-    scene.trust(&[("ann.sshpub", ann.public())]).await;
-    change(&scene, "1.0.0", "one");
-    let unsigned = scene.push();
+    fixture.trust(&[("ann.sshpub", ann.public())]).await;
+    change(&fixture, "1.0.0", "one");
+    let unsigned = fixture.push();
     let main = json!({ "branch": "main" });
-    scene.follow_signed(main.clone(), None).await;
-    let reeve = scene.reeve();
-    scene.applied(&unsigned).await;
-    scene.follow_signed(main, Some("Head")).await;
-    scene.verified("False", "Unsigned", "stays in force").await;
+    fixture.follow_signed(main.clone(), None).await;
+    let reeve = fixture.reeve();
+    fixture.applied(&unsigned).await;
+    fixture.follow_signed(main, Some("Head")).await;
+    fixture.verified("False", "Unsigned", "stays in force").await;
     reeve.terminate().await;
 
     // The mirror knows that it was in force.
-    let reeve = scene.reeve();
-    scene.meddle("settings", "hand").await;
-    scene.comes_to_say("settings", "one").await;
+    let reeve = fixture.reeve();
+    fixture.meddle("settings", "hand").await;
+    fixture.comes_to_say("settings", "one").await;
     reeve.terminate().await;
 
-    std::fs::remove_dir_all(scene.data.path().join("mirrors")).unwrap();
-    scene.meddle("settings", "hand").await;
-    let reeve = scene.reeve();
+    std::fs::remove_dir_all(fixture.data.path().join("mirrors")).unwrap();
+    fixture.meddle("settings", "hand").await;
+    let reeve = fixture.reeve();
     eventually("it is not taken up", || {
         let log = reeve.log();
         async move { if log.contains("it was not in force here") { Ok(()) } else { Err(log) } }
     })
     .await;
-    assert_eq!(scene.says("settings").await.unwrap(), "hand");
+    assert_eq!(fixture.says("settings").await.unwrap(), "hand");
 }

@@ -8,9 +8,9 @@ use reeve_tests::until;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::scene::{Scene, config};
+use super::fixture::{Fixture, config};
 
-impl Scene {
+impl Fixture {
     pub(super) async fn suspend<K>(&self, name: &str, suspend: bool)
     where
         K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + DeserializeOwned + std::fmt::Debug,
@@ -27,20 +27,20 @@ impl Scene {
 
 #[tokio::test]
 async fn nothing_is_put_right_while_source_runtime_or_component_is_suspended() {
-    let scene = Scene::new("suspend").await;
-    scene.component("web", "1.0.0", &config("settings", "git"));
-    scene.component("other", "1.0.0", &config("other", "git"));
-    let first = scene.push();
-    scene.follow().await;
-    let _reeve = scene.reeve();
-    scene.applied(&first).await;
+    let fixture = Fixture::new("suspend").await;
+    fixture.component("web", "1.0.0", &config("settings", "git"));
+    fixture.component("other", "1.0.0", &config("other", "git"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&first).await;
 
-    scene.suspend::<Runtime>(&scene.runtime, true).await;
-    scene.runtime_is(State::Suspended).await;
-    scene.meddle("settings", "hand").await;
+    fixture.suspend::<Runtime>(&fixture.runtime, true).await;
+    fixture.runtime_is(State::Suspended).await;
+    fixture.meddle("settings", "hand").await;
     // A later change of the same source shows that the earlier one was seen and left.
-    scene.component("other", "1.1.0", &config("other", "second"));
-    let second = scene.push();
+    fixture.component("other", "1.1.0", &config("other", "second"));
+    let second = fixture.push();
     let is_known = |source: &GitSource| {
         source
             .status
@@ -48,46 +48,46 @@ async fn nothing_is_put_right_while_source_runtime_or_component_is_suspended() {
             .and_then(|status| status.commit.as_ref())
             .is_some_and(|commit| commit.id == second.as_str())
     };
-    until(&scene.api::<GitSource>(), "fleet", "the commit is known", is_known).await;
-    assert_eq!(scene.says("settings").await.unwrap(), "hand");
-    assert_eq!(scene.says("other").await.unwrap(), "git");
-    scene.suspend::<Runtime>(&scene.runtime, false).await;
-    scene.applied(&second).await;
-    scene.comes_to_say("settings", "git").await;
-    scene.comes_to_say("other", "second").await;
+    until(&fixture.api::<GitSource>(), "fleet", "the commit is known", is_known).await;
+    assert_eq!(fixture.says("settings").await.unwrap(), "hand");
+    assert_eq!(fixture.says("other").await.unwrap(), "git");
+    fixture.suspend::<Runtime>(&fixture.runtime, false).await;
+    fixture.applied(&second).await;
+    fixture.comes_to_say("settings", "git").await;
+    fixture.comes_to_say("other", "second").await;
 
-    let component = format!("{}.web", scene.runtime);
-    scene.suspend::<RuntimeComponent>(&component, true).await;
-    scene.component_is("web", State::Suspended, "Suspended").await;
-    scene.meddle("settings", "hand").await;
-    scene.meddle("other", "hand").await;
-    scene.comes_to_say("other", "second").await;
-    assert_eq!(scene.says("settings").await.unwrap(), "hand");
-    scene.suspend::<RuntimeComponent>(&component, false).await;
-    scene.comes_to_say("settings", "git").await;
+    let component = format!("{}.web", fixture.runtime);
+    fixture.suspend::<RuntimeComponent>(&component, true).await;
+    fixture.component_is("web", State::Suspended, "Suspended").await;
+    fixture.meddle("settings", "hand").await;
+    fixture.meddle("other", "hand").await;
+    fixture.comes_to_say("other", "second").await;
+    assert_eq!(fixture.says("settings").await.unwrap(), "hand");
+    fixture.suspend::<RuntimeComponent>(&component, false).await;
+    fixture.comes_to_say("settings", "git").await;
 
-    scene.suspend::<GitSource>("fleet", true).await;
-    scene.runtime_is(State::Suspended).await;
-    scene.component("web", "1.2.0", &config("settings", "third"));
-    let third = scene.push();
+    fixture.suspend::<GitSource>("fleet", true).await;
+    fixture.runtime_is(State::Suspended).await;
+    fixture.component("web", "1.2.0", &config("settings", "third"));
+    let third = fixture.push();
     let is_suspended =
         |source: &GitSource| source.status.as_ref().is_some_and(|status| status.state == Some(State::Suspended));
-    until(&scene.api::<GitSource>(), "fleet", "the source is suspended", is_suspended).await;
-    assert_eq!(scene.says("settings").await.unwrap(), "git");
-    scene.suspend::<GitSource>("fleet", false).await;
-    scene.applied(&third).await;
-    assert_eq!(scene.says("settings").await.unwrap(), "third");
+    until(&fixture.api::<GitSource>(), "fleet", "the source is suspended", is_suspended).await;
+    assert_eq!(fixture.says("settings").await.unwrap(), "git");
+    fixture.suspend::<GitSource>("fleet", false).await;
+    fixture.applied(&third).await;
+    assert_eq!(fixture.says("settings").await.unwrap(), "third");
 }
 
 #[tokio::test]
 async fn a_component_that_was_suspended_and_resumed_is_looked_at_as_it_is_now() {
-    let scene = Scene::new("resumed").await;
-    scene.component("web", "1.0.0", &config("settings", "git"));
-    let first = scene.push();
-    scene.follow().await;
-    let _reeve = scene.reeve();
-    scene.applied(&first).await;
-    let (api, component) = (scene.api::<RuntimeComponent>(), format!("{}.web", scene.runtime));
+    let fixture = Fixture::new("resumed").await;
+    fixture.component("web", "1.0.0", &config("settings", "git"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&first).await;
+    let (api, component) = (fixture.api::<RuntimeComponent>(), format!("{}.web", fixture.runtime));
     let is = |state: State| {
         move |component: &RuntimeComponent| {
             component.status.as_ref().is_some_and(|status| {
@@ -96,35 +96,35 @@ async fn a_component_that_was_suspended_and_resumed_is_looked_at_as_it_is_now() 
         }
     };
     for (suspend, state) in [(true, State::Suspended), (false, State::Ready)] {
-        scene.suspend::<RuntimeComponent>(&component, suspend).await;
+        fixture.suspend::<RuntimeComponent>(&component, suspend).await;
         until(&api, &component, "the status is of the newest generation", is(state)).await;
     }
 }
 
 #[tokio::test]
 async fn a_component_that_a_process_found_suspended_stays_resumed() {
-    let scene = Scene::new("found").await;
-    scene.component("web", "1.0.0", &config("settings", "git"));
-    scene.component("other", "1.0.0", &config("other", "git"));
-    let first = scene.push();
-    scene.follow().await;
-    let reeve = scene.reeve();
-    scene.applied(&first).await;
-    let component = format!("{}.web", scene.runtime);
-    scene.suspend::<RuntimeComponent>(&component, true).await;
-    scene.component_is("web", State::Suspended, "Suspended").await;
+    let fixture = Fixture::new("found").await;
+    fixture.component("web", "1.0.0", &config("settings", "git"));
+    fixture.component("other", "1.0.0", &config("other", "git"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let reeve = fixture.reeve();
+    fixture.applied(&first).await;
+    let component = format!("{}.web", fixture.runtime);
+    fixture.suspend::<RuntimeComponent>(&component, true).await;
+    fixture.component_is("web", State::Suspended, "Suspended").await;
     reeve.terminate().await;
 
-    let _reeve = scene.reeve();
+    let _reeve = fixture.reeve();
     // What is put right shows that all was found.
-    scene.meddle("other", "hand").await;
-    scene.comes_to_say("other", "git").await;
-    scene.suspend::<RuntimeComponent>(&component, false).await;
-    scene.component_is("web", State::Ready, "Succeeded").await;
-    scene.component("web", "1.1.0", &config("settings", "second"));
-    let second = scene.push();
-    scene.applied(&second).await;
+    fixture.meddle("other", "hand").await;
+    fixture.comes_to_say("other", "git").await;
+    fixture.suspend::<RuntimeComponent>(&component, false).await;
+    fixture.component_is("web", State::Ready, "Succeeded").await;
+    fixture.component("web", "1.1.0", &config("settings", "second"));
+    let second = fixture.push();
+    fixture.applied(&second).await;
     let is_told = |component: &RuntimeComponent| component.spec.version == "1.1.0";
-    let component = until(&scene.api::<RuntimeComponent>(), &component, "the version is told", is_told).await;
+    let component = until(&fixture.api::<RuntimeComponent>(), &component, "the version is told", is_told).await;
     assert_ne!(component.spec.suspend, Some(true), "{:?}", component.metadata.managed_fields);
 }

@@ -9,8 +9,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::process::Command;
 
+use crate::git::fixture::{Fixture, credentials, main, noise, request};
 use crate::git::processes::{children_of, kill, unreaped};
-use crate::git::scene::{Scene, credentials, main, noise, request};
 use crate::git::stall::Stall;
 
 const SHORT: Duration = Duration::from_secs(2);
@@ -48,10 +48,10 @@ async fn a_server_that_hangs_at_any_point_is_left_at_the_deadline_and_no_process
         if !secret.is_empty() {
             hanging.credentials = credentials(&url, &secret);
         }
-        let scene = Scene::new();
-        let error = scene.refused(&hanging).await;
+        let fixture = Fixture::new();
+        let error = fixture.refused(&hanging).await;
         assert_eq!((error.reason(), error.is_transient()), ("TimedOut", true), "{bytes} bytes of {url}: {error}");
-        assert_eq!(children_of(scene.data()), Vec::<i32>::new(), "{bytes} bytes of {url}");
+        assert_eq!(children_of(fixture.data()), Vec::<i32>::new(), "{bytes} bytes of {url}");
     });
     futures::future::join_all(all).await;
 }
@@ -63,8 +63,8 @@ async fn a_connection_that_ends_at_any_point_is_tried_again_later_and_leaves_the
     let http = git.serve_http(None).unwrap();
     let forwarder = Forwarder::start(http.address()).unwrap();
     let url = http.url_at(forwarder.address());
-    let (scene, request) = (Scene::new(), request(&url, main()));
-    scene.fetch(&request).await;
+    let (fixture, request) = (Fixture::new(), request(&url, main()));
+    fixture.fetch(&request).await;
     let second = git.publish(&[("big", &noise(1, 4000))]).unwrap();
     for bytes in [0, 20, 200, 500, 900, 5_000, 30_000] {
         for reset in [false, true] {
@@ -73,13 +73,13 @@ async fn a_connection_that_ends_at_any_point_is_tried_again_later_and_leaves_the
             } else {
                 forwarder.cut_after(bytes);
             }
-            let error = scene.refused(&request).await;
+            let error = fixture.refused(&request).await;
             assert!(error.is_transient(), "after {bytes} bytes: {error}");
-            assert_eq!(scene.text(&url, first.as_str(), "a").as_deref(), Some("1"));
+            assert_eq!(fixture.text(&url, first.as_str(), "a").as_deref(), Some("1"));
         }
     }
     forwarder.pass();
-    assert_eq!(scene.fetch(&request).await.commit.id, second.as_str());
+    assert_eq!(fixture.fetch(&request).await.commit.id, second.as_str());
 }
 
 #[tokio::test]
@@ -88,23 +88,24 @@ async fn a_child_that_is_killed_in_the_middle_leaves_a_mirror_that_can_be_used()
     let http = git.serve_http(None).unwrap();
     let forwarder = Forwarder::start(http.address()).unwrap();
     let url = http.url_at(forwarder.address());
-    let scene = Scene::new();
-    let first = scene.fetch(&request(&url, main())).await.commit.id;
+    let fixture = Fixture::new();
+    let first = fixture.fetch(&request(&url, main())).await.commit.id;
     let second = git.publish(&[("a", "2")]).unwrap();
     forwarder.black_hole();
     let request = request(&url, main());
-    let fetch = scene.mirrors.fetch(&request);
+    let fetch = fixture.mirrors.fetch(&request);
     let killed = async {
-        let pid =
-            eventually("the child is there", || async { children_of(scene.data()).first().copied().ok_or("no child") });
+        let pid = eventually("the child is there", || async {
+            children_of(fixture.data()).first().copied().ok_or("no child")
+        });
         kill(pid.await);
     };
     let (outcome, ()) = tokio::join!(fetch, killed);
     let error = outcome.unwrap_err();
     assert_eq!((error.reason(), error.is_transient()), ("BrokenOff", true), "{error}");
-    assert_eq!(scene.text(&url, &first, "a").as_deref(), Some("1"));
+    assert_eq!(fixture.text(&url, &first, "a").as_deref(), Some("1"));
     forwarder.pass();
-    assert_eq!(scene.fetch(&request).await.commit.id, second.as_str());
+    assert_eq!(fixture.fetch(&request).await.commit.id, second.as_str());
 }
 
 #[tokio::test]
@@ -113,18 +114,19 @@ async fn a_fetch_that_nobody_waits_for_any_more_is_ended() {
     let http = git.serve_http(None).unwrap();
     let forwarder = Forwarder::start(http.address()).unwrap();
     forwarder.black_hole();
-    let (scene, request) = (Scene::new(), request(&http.url_at(forwarder.address()), main()));
+    let (fixture, request) = (Fixture::new(), request(&http.url_at(forwarder.address()), main()));
     {
-        let fetch = scene.mirrors.fetch(&request);
-        let started =
-            eventually("the child is there", || async { children_of(scene.data()).first().copied().ok_or("no child") });
+        let fetch = fixture.mirrors.fetch(&request);
+        let started = eventually("the child is there", || async {
+            children_of(fixture.data()).first().copied().ok_or("no child")
+        });
         tokio::select! {
             outcome = fetch => panic!("{outcome:?}"),
             _ = started => {}
         }
     }
     eventually("the child is gone", || async {
-        let (left, dead) = (children_of(scene.data()), unreaped());
+        let (left, dead) = (children_of(fixture.data()), unreaped());
         if left.is_empty() && dead.is_empty() { Ok(()) } else { Err(format!("{left:?} {dead:?}")) }
     })
     .await;
@@ -164,12 +166,13 @@ async fn a_child_is_given_secrets_by_its_input_alone() {
     forwarder.black_hole();
     let url = http.url_at(forwarder.address());
     let login = credentials(&url, &[("username", "annabel"), ("password", "correct-horse")]);
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     let request = FetchRequest { credentials: login, ..request(&url, main()) };
     let looked = async {
-        let pid =
-            eventually("the child is there", || async { children_of(scene.data()).first().copied().ok_or("no child") })
-                .await;
+        let pid = eventually("the child is there", || async {
+            children_of(fixture.data()).first().copied().ok_or("no child")
+        })
+        .await;
         for file in ["cmdline", "environ"] {
             let bytes = std::fs::read(format!("/proc/{pid}/{file}")).unwrap();
             let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -177,9 +180,9 @@ async fn a_child_is_given_secrets_by_its_input_alone() {
         }
         forwarder.pass();
     };
-    let (outcome, ()) = tokio::join!(scene.mirrors.fetch(&request), looked);
+    let (outcome, ()) = tokio::join!(fixture.mirrors.fetch(&request), looked);
     outcome.unwrap();
-    let mut files = vec![scene.data().to_owned()];
+    let mut files = vec![fixture.data().to_owned()];
     while let Some(path) = files.pop() {
         if path.is_dir() {
             files.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));

@@ -3,7 +3,7 @@
 use reeve_renderer::tree::{EntryKind, Tree as _};
 use reeve_tests::GitRepository;
 
-use crate::git::scene::{Scene, main, request};
+use crate::git::fixture::{Fixture, main, request};
 
 #[tokio::test]
 async fn a_submodule_and_a_pointer_of_lfs_are_seen_as_what_they_are() {
@@ -18,9 +18,9 @@ async fn a_submodule_and_a_pointer_of_lfs_are_seen_as_what_they_are() {
     git.push().unwrap();
     let http = git.serve_http(None).unwrap();
     for url in [git.file_url(), http.url()] {
-        let scene = Scene::new();
-        let commit = scene.fetch(&request(&url, main())).await.commit.id;
-        let tree = scene.mirrors.tree(&url, &commit, "").unwrap();
+        let fixture = Fixture::new();
+        let commit = fixture.fetch(&request(&url, main())).await.commit.id;
+        let tree = fixture.mirrors.tree(&url, &commit, "").unwrap();
         let kinds: Vec<_> = tree.list("").unwrap().into_iter().map(|entry| (entry.name, entry.kind)).collect();
         assert!(matches!(kinds[2].1, EntryKind::Other("a submodule")), "{kinds:?}");
         assert_eq!(*tree.read("model.bin").unwrap().unwrap(), *pointer.as_bytes());

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use reeve_renderer::tree::Tree as _;
 use reeve_tests::GitRepository;
 
-use crate::git::scene::{Scene, main, request};
+use crate::git::fixture::{Fixture, main, request};
 
 fn packs(repository: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(repository.join("objects/pack")).unwrap();
@@ -51,15 +51,15 @@ async fn a_damaged_mirror_is_made_anew_by_the_next_fetch() {
     let http = git.serve_http(None).unwrap();
     for url in [git.file_url(), http.url()] {
         for (what, damage) in DAMAGES {
-            let scene = Scene::new();
-            let first = scene.fetch(&request(&url, main())).await.commit.id;
-            damage(&scene.repository());
-            let found = scene.mirrors.fetch(&request(&url, main())).await;
+            let fixture = Fixture::new();
+            let first = fixture.fetch(&request(&url, main())).await.commit.id;
+            damage(&fixture.repository());
+            let found = fixture.mirrors.fetch(&request(&url, main())).await;
             let found = found.unwrap_or_else(|error| panic!("{what}, {url}: {error}"));
             assert_eq!(found.commit.id, first, "{what}");
-            assert_eq!(scene.text(&url, &first, "b/c").as_deref(), Some("2"), "{what}");
+            assert_eq!(fixture.text(&url, &first, "b/c").as_deref(), Some("2"), "{what}");
             let new = git.publish(&[("a", what)]).unwrap();
-            assert_eq!(scene.fetch(&request(&url, main())).await.commit.id, new.as_str(), "{what}");
+            assert_eq!(fixture.fetch(&request(&url, main())).await.commit.id, new.as_str(), "{what}");
         }
     }
 }
@@ -68,21 +68,21 @@ async fn a_damaged_mirror_is_made_anew_by_the_next_fetch() {
 async fn a_single_damaged_file_is_noticed_by_its_reader_and_mended_by_the_next_fetch() {
     let git = GitRepository::create().unwrap();
     let id = git.publish(&[("a", "1"), ("b", "2")]).unwrap();
-    let (scene, url) = (Scene::new(), git.file_url());
-    scene.fetch(&request(&url, main())).await;
+    let (fixture, url) = (Fixture::new(), git.file_url());
+    fixture.fetch(&request(&url, main())).await;
     // As one loose object that is not what its name says, and no pack that has it.
-    let mirror = git2::Repository::open_bare(scene.repository()).unwrap();
+    let mirror = git2::Repository::open_bare(fixture.repository()).unwrap();
     let loose = |content: &str| {
         let blob = git2::Oid::hash_object(git2::ObjectType::Blob, content.as_bytes()).unwrap().to_string();
-        scene.repository().join("objects").join(&blob[..2]).join(&blob[2..])
+        fixture.repository().join("objects").join(&blob[..2]).join(&blob[2..])
     };
-    unpack(&mirror, &scene.repository());
+    unpack(&mirror, &fixture.repository());
     overwrite(&loose("1"), |bytes| *bytes = fs::read(loose("2")).unwrap());
-    let tree = scene.mirrors.tree(&url, id.as_str(), "").unwrap();
+    let tree = fixture.mirrors.tree(&url, id.as_str(), "").unwrap();
     assert!(tree.read("a").is_err(), "it is not what its name says");
     drop(tree);
-    assert_eq!(scene.fetch(&request(&url, main())).await.commit.id, id.as_str());
-    assert_eq!(scene.text(&url, id.as_str(), "a").as_deref(), Some("1"));
+    assert_eq!(fixture.fetch(&request(&url, main())).await.commit.id, id.as_str());
+    assert_eq!(fixture.text(&url, id.as_str(), "a").as_deref(), Some("1"));
 }
 
 /// Makes every object of the packs a file of its own.

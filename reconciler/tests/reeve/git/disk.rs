@@ -7,7 +7,7 @@ use reeve_reconciler::git::Mirrors;
 use reeve_tests::GitRepository;
 use tempfile::TempDir;
 
-use crate::git::scene::{Scene, main, noise, request};
+use crate::git::fixture::{Fixture, main, noise, request};
 
 /// A small disk of its own, while this lives.
 struct SmallDisk {
@@ -51,7 +51,7 @@ async fn a_full_disk_is_an_error_of_its_own_and_nothing_half_written_is_used() {
     for url in [git.file_url(), http.url()] {
         git.reset_to(&first).unwrap();
         git.force_push().unwrap();
-        let mirrors = Scene::mirrors_in(disk.path());
+        let mirrors = Fixture::mirrors_in(disk.path());
         let request = request(&url, main());
         assert_eq!(mirrors.fetch(&request).await.unwrap().commit.id, first.as_str());
         mirrors.keep(&url, "fleet", first.as_str()).unwrap();

@@ -7,7 +7,7 @@ use reeve_tests::{GitRepository, PATIENCE};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-use crate::git::scene::{Scene, main, request};
+use crate::git::fixture::{Fixture, main, request};
 
 struct Watch {
     wake: Arc<Notify>,
@@ -36,11 +36,11 @@ async fn a_push_wakes_whatever_it_changes() {
     let git = GitRepository::create().unwrap();
     git.publish(&[("a", "1")]).unwrap();
     let watch = Watch::start(git.file_url()).await;
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     let request = request(&git.file_url(), main());
     let fetched_after_push = async |id: &str| loop {
         watch.woken("a push").await;
-        if scene.fetch(&request).await.commit.id == id {
+        if fixture.fetch(&request).await.commit.id == id {
             return;
         }
     };
@@ -64,9 +64,9 @@ async fn a_repository_that_appears_later_or_is_replaced_is_watched_as_well() {
     let place = folder.path().join("deep/down/fleet.git");
     let url = format!("file://{}", place.display());
     let watch = Watch::start(url.clone()).await;
-    let (scene, request) = (Scene::new(), request(&url, main()));
+    let (fixture, request) = (Fixture::new(), request(&url, main()));
     let found = async |id: &str| loop {
-        if scene.mirrors.fetch(&request).await.is_ok_and(|found| found.commit.id == id) {
+        if fixture.mirrors.fetch(&request).await.is_ok_and(|found| found.commit.id == id) {
             return;
         }
         watch.woken("what is new").await;

@@ -4,20 +4,20 @@ use reeve_reconciler::git::{FetchRequest, Moved};
 use reeve_renderer::tree::Tree as _;
 use reeve_tests::{Forwarder, GitRepository};
 
-use crate::git::scene::{Scene, main, noise, request};
+use crate::git::fixture::{Fixture, main, noise, request};
 
 #[tokio::test]
 async fn a_fetch_tells_how_the_branch_moved() {
     let git = GitRepository::create().unwrap();
     let first = git.publish(&[("a", "1")]).unwrap();
-    let (scene, url) = (Scene::new(), git.file_url());
+    let (fixture, url) = (Fixture::new(), git.file_url());
     let mut request = request(&url, main());
-    assert_eq!(scene.fetch(&request).await.moved, Moved::First);
+    assert_eq!(fixture.fetch(&request).await.moved, Moved::First);
     request.last_seen = Some(first.to_string());
-    let again = scene.fetch(&request).await;
+    let again = fixture.fetch(&request).await;
     assert_eq!((again.moved, again.received_objects), (Moved::Unchanged, 0));
     let second = git.publish(&[("a", "2")]).unwrap();
-    let found = scene.fetch(&request).await;
+    let found = fixture.fetch(&request).await;
     assert_eq!((found.moved, found.commit.id.as_str()), (Moved::Forward, second.as_str()));
     assert_eq!(found.commit.author, "Reeve Tests <tests@reeve.invalid>");
     assert_eq!(found.commit.subject, "Change a");
@@ -26,7 +26,7 @@ async fn a_fetch_tells_how_the_branch_moved() {
     git.commit(&[("a", "3")]).unwrap();
     git.force_push().unwrap();
     let request = FetchRequest { last_seen: Some(second.to_string()), ..request };
-    assert_eq!(scene.fetch(&request).await.moved, Moved::Rewritten { from: second.to_string() });
+    assert_eq!(fixture.fetch(&request).await.moved, Moved::Rewritten { from: second.to_string() });
 }
 
 #[tokio::test]
@@ -36,10 +36,10 @@ async fn only_what_is_new_comes_over_http_and_nothing_when_nothing_is() {
     let http = git.serve_http(None).unwrap();
     let forwarder = Forwarder::start(http.address()).unwrap();
     let url = http.url_at(forwarder.address());
-    let (scene, request) = (Scene::new(), request(&url, main()));
+    let (fixture, request) = (Fixture::new(), request(&url, main()));
     let bytes = async || {
         let before = forwarder.bytes_to_client();
-        let found = scene.fetch(&request).await;
+        let found = fixture.fetch(&request).await;
         (forwarder.bytes_to_client() - before, found.received_objects)
     };
     let (whole, objects) = bytes().await;
@@ -63,10 +63,10 @@ async fn only_what_is_new_is_copied_from_a_repository_on_this_machine() {
     git.annotated_tag("v1", "other").unwrap();
     git.push().unwrap();
     git.switch("main").unwrap();
-    let (scene, request) = (Scene::new(), request(&git.file_url(), main()));
-    assert_eq!(scene.fetch(&request).await.received_objects, 6, "the commit, three folders, two files");
+    let (fixture, request) = (Fixture::new(), request(&git.file_url(), main()));
+    assert_eq!(fixture.fetch(&request).await.received_objects, 6, "the commit, three folders, two files");
     git.publish(&[("d", "2")]).unwrap();
-    assert_eq!(scene.fetch(&request).await.received_objects, 3, "a commit, a folder, a file");
+    assert_eq!(fixture.fetch(&request).await.received_objects, 3, "a commit, a folder, a file");
 }
 
 #[tokio::test]
@@ -74,22 +74,22 @@ async fn what_is_in_force_stays_readable_whatever_becomes_of_its_branch() {
     let git = GitRepository::create().unwrap();
     let first = git.publish(&[("a", "1")]).unwrap();
     let lost = git.publish(&[("a", "2")]).unwrap();
-    let (scene, url) = (Scene::new(), git.file_url());
-    scene.fetch(&request(&url, main())).await;
-    scene.mirrors.keep(&url, "team/fleet", lost.as_str()).unwrap();
+    let (fixture, url) = (Fixture::new(), git.file_url());
+    fixture.fetch(&request(&url, main())).await;
+    fixture.mirrors.keep(&url, "team/fleet", lost.as_str()).unwrap();
     git.reset_to(&first).unwrap();
     git.force_push().unwrap();
     let collect = ["-C", git.path().to_str().unwrap(), "-c", "gc.pruneExpire=now", "gc", "--quiet", "--prune=now"];
     git.git(&collect).unwrap();
-    scene.fetch(&request(&url, main())).await;
-    assert_eq!(scene.text(&url, lost.as_str(), "a").as_deref(), Some("2"));
+    fixture.fetch(&request(&url, main())).await;
+    assert_eq!(fixture.text(&url, lost.as_str(), "a").as_deref(), Some("2"));
 
     // Even when the mirror is made anew.
-    let before = scene.repository();
+    let before = fixture.repository();
     std::fs::write(before.join("config"), "[core\n").unwrap();
-    assert_eq!(scene.fetch(&request(&url, main())).await.commit.id, first.as_str());
-    assert_ne!(scene.repository(), before);
-    assert_eq!(scene.text(&url, lost.as_str(), "a").as_deref(), Some("2"));
+    assert_eq!(fixture.fetch(&request(&url, main())).await.commit.id, first.as_str());
+    assert_ne!(fixture.repository(), before);
+    assert_eq!(fixture.text(&url, lost.as_str(), "a").as_deref(), Some("2"));
 }
 
 #[tokio::test]
@@ -97,29 +97,29 @@ async fn a_mirror_of_many_packs_becomes_one_and_loses_nothing_that_is_in_force()
     let git = GitRepository::create().unwrap();
     let first = git.publish(&[("a", "first")]).unwrap();
     let lost = git.publish(&[("a", "lost")]).unwrap();
-    let (scene, url) = (Scene::new(), git.file_url());
+    let (fixture, url) = (Fixture::new(), git.file_url());
     let request = request(&url, main());
-    scene.fetch(&request).await;
-    scene.mirrors.keep(&url, "fleet", lost.as_str()).unwrap();
+    fixture.fetch(&request).await;
+    fixture.mirrors.keep(&url, "fleet", lost.as_str()).unwrap();
     git.reset_to(&first).unwrap();
     git.force_push().unwrap();
-    let before = scene.repository();
+    let before = fixture.repository();
     let packs = || {
-        let folder = std::fs::read_dir(scene.repository().join("objects/pack")).unwrap();
+        let folder = std::fs::read_dir(fixture.repository().join("objects/pack")).unwrap();
         folder.filter(|entry| entry.as_ref().unwrap().path().extension().is_some_and(|kind| kind == "pack")).count()
     };
     let mut newest = String::new();
     for number in 0..50 {
         assert_eq!(packs(), number + 1);
         newest = git.publish(&[("a", &number.to_string())]).unwrap().to_string();
-        assert_eq!(scene.fetch(&request).await.commit.id, newest);
+        assert_eq!(fixture.fetch(&request).await.commit.id, newest);
     }
-    assert_ne!(scene.repository(), before);
+    assert_ne!(fixture.repository(), before);
     assert_eq!(packs(), 1);
-    assert_eq!(scene.text(&url, lost.as_str(), "a").as_deref(), Some("lost"));
-    assert_eq!(scene.text(&url, &newest, "a").as_deref(), Some("49"));
+    assert_eq!(fixture.text(&url, lost.as_str(), "a").as_deref(), Some("lost"));
+    assert_eq!(fixture.text(&url, &newest, "a").as_deref(), Some("49"));
     git.publish(&[("a", "more")]).unwrap();
-    assert_eq!(scene.fetch(&request).await.received_objects, 3);
+    assert_eq!(fixture.fetch(&request).await.received_objects, 3);
     assert!(!before.exists());
 }
 
@@ -129,30 +129,30 @@ async fn a_deleted_branch_is_an_error_and_what_was_fetched_of_it_is_still_there(
     let only = git.publish(&[("a", "1")]).unwrap();
     git.branch("other").unwrap();
     git.push().unwrap();
-    let (scene, url) = (Scene::new(), git.file_url());
-    scene.fetch(&request(&url, main())).await;
+    let (fixture, url) = (Fixture::new(), git.file_url());
+    fixture.fetch(&request(&url, main())).await;
     git.delete_branch("main").unwrap();
-    let error = scene.refused(&request(&url, main())).await;
+    let error = fixture.refused(&request(&url, main())).await;
     assert_eq!(error.reason(), "RefNotFound");
     assert!(error.to_string().ends_with("there is no branch `main`; there are other"), "{error}");
-    assert_eq!(scene.text(&url, only.as_str(), "a").as_deref(), Some("1"));
+    assert_eq!(fixture.text(&url, only.as_str(), "a").as_deref(), Some("1"));
 }
 
 #[tokio::test]
 async fn a_folder_of_a_commit_is_a_tree_of_its_own_and_one_that_is_not_there_is_no_empty_tree() {
     let git = GitRepository::create().unwrap();
     let commit = git.publish(&[("clusters/eu/fleet.yaml", "x"), ("other", "y")]).unwrap();
-    let (scene, url) = (Scene::new(), git.file_url());
-    scene.fetch(&request(&url, main())).await;
-    let tree = scene.mirrors.tree(&url, commit.as_str(), "clusters/eu").unwrap();
+    let (fixture, url) = (Fixture::new(), git.file_url());
+    fixture.fetch(&request(&url, main())).await;
+    let tree = fixture.mirrors.tree(&url, commit.as_str(), "clusters/eu").unwrap();
     assert_eq!(tree.list("").unwrap().len(), 1);
-    let error = scene.mirrors.tree(&url, commit.as_str(), "clusters/us").unwrap_err();
+    let error = fixture.mirrors.tree(&url, commit.as_str(), "clusters/us").unwrap_err();
     assert_eq!(error.reason(), "PathNotFound");
-    assert!(scene.mirrors.tree(&url, &"ab".repeat(20), "").is_err());
-    scene.mirrors.release(&url, "nobody").unwrap();
-    scene.mirrors.forget(&url).unwrap();
-    assert!(scene.mirrors.tree(&url, commit.as_str(), "").is_err());
-    assert_eq!(scene.fetch(&request(&url, main())).await.commit.id, commit.as_str());
+    assert!(fixture.mirrors.tree(&url, &"ab".repeat(20), "").is_err());
+    fixture.mirrors.release(&url, "nobody").unwrap();
+    fixture.mirrors.forget(&url).unwrap();
+    assert!(fixture.mirrors.tree(&url, commit.as_str(), "").is_err());
+    assert_eq!(fixture.fetch(&request(&url, main())).await.commit.id, commit.as_str());
 }
 
 #[tokio::test]
@@ -163,7 +163,7 @@ async fn two_processes_fetch_into_one_mirror_one_after_the_other() {
     let data = tempfile::tempdir().unwrap();
     // Two sets of mirrors know nothing of each other, as two processes do not.
     let all = (0..4).map(|_| {
-        let (mirrors, request) = (Scene::mirrors_in(data.path()), request(&http.url(), main()));
+        let (mirrors, request) = (Fixture::mirrors_in(data.path()), request(&http.url(), main()));
         async move { mirrors.fetch(&request).await.unwrap() }
     });
     let found = futures::future::join_all(all).await;

@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use crate::git::scene::{Scene, credentials, main, request};
+use crate::git::fixture::{Fixture, credentials, main, request};
 
 /// A forward proxy for one user, which notes what it was asked for and was let through.
 struct ForwardProxy {
@@ -84,7 +84,7 @@ async fn a_repository_is_reached_through_a_proxy_that_asks_for_a_password() {
     let login = proxy(through.address, &[("username", "ann"), ("password", "p@ss/word")]);
     let credentials = credentials(&https.url(), &[("ca.crt", https.authority().unwrap())]);
     let request = FetchRequest { proxy: Some(login), credentials, ..request(&https.url(), main()) };
-    assert_eq!(Scene::new().fetch(&request).await.commit.id, commit.as_str());
+    assert_eq!(Fixture::new().fetch(&request).await.commit.id, commit.as_str());
     assert!(through.asked().contains(&format!("CONNECT {}", https.address())), "{:?}", through.asked());
 }
 
@@ -101,16 +101,16 @@ async fn a_proxy_that_refuses_is_not_gone_around() {
         ..request(url, main())
     };
     for login in [&[("username", "ann"), ("password", "battery-staple")][..], &[]] {
-        let error = Scene::new().refused(&with(proxy(through.address, login), &https.url())).await;
+        let error = Fixture::new().refused(&with(proxy(through.address, login), &https.url())).await;
         assert_eq!(error.reason(), "AuthenticationFailed", "{error}");
         assert!(!error.to_string().contains("battery-staple"), "{error}");
     }
     let nobody: SocketAddr = "127.0.0.1:1".parse().unwrap();
-    let error = Scene::new().refused(&with(proxy(nobody, &[]), &https.url())).await;
+    let error = Fixture::new().refused(&with(proxy(nobody, &[]), &https.url())).await;
     assert_eq!(error.reason(), "Unreachable", "{error}");
     assert_eq!(https.requests(), Vec::<String>::new());
     for url in ["ssh://git@127.0.0.1/x", "http://127.0.0.1/x"] {
-        let error = Scene::new().refused(&with(proxy(nobody, &[]), url)).await;
+        let error = Fixture::new().refused(&with(proxy(nobody, &[]), url)).await;
         assert_eq!(error.reason(), "Unsupported", "{error}");
     }
 }

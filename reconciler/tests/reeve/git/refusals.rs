@@ -4,7 +4,7 @@
 use reeve_reconciler::git::{Credentials, FetchError, FetchRequest};
 use reeve_tests::{BasicAuth, GitHttp, GitRepository, GitSsh};
 
-use crate::git::scene::{Scene, branch, commit, credentials, main, named, request, semver, tag};
+use crate::git::fixture::{Fixture, branch, commit, credentials, main, named, request, semver, tag};
 
 const PASSWORD: &str = "correct-horse";
 
@@ -15,7 +15,7 @@ fn one_commit() -> GitRepository {
 }
 
 async fn refused(url: &str, credentials: Credentials) -> FetchError {
-    Scene::new().refused(&FetchRequest { credentials, ..request(url, main()) }).await
+    Fixture::new().refused(&FetchRequest { credentials, ..request(url, main()) }).await
 }
 
 fn says_no_secret(error: &FetchError, secrets: &[&str]) {
@@ -53,7 +53,7 @@ async fn a_token_lets_in() {
     let git = one_commit();
     let http = git.serve_http_with_token("t0k3n-of-ann").unwrap();
     let login = credentials(&http.url(), &[("bearerToken", "t0k3n-of-ann\n")]);
-    let found = Scene::new().fetch(&FetchRequest { credentials: login, ..request(&http.url(), main()) }).await;
+    let found = Fixture::new().fetch(&FetchRequest { credentials: login, ..request(&http.url(), main()) }).await;
     assert_eq!(found.commit.id, git.head().unwrap().as_str());
 }
 
@@ -70,7 +70,7 @@ async fn a_private_authority_is_trusted_only_when_the_secret_says_so() {
     let trusting = |server: &GitHttp| credentials(&url, &[login[0], login[1], ("ca.crt", server.authority().unwrap())]);
     let error = refused(&url, trusting(&other)).await;
     assert_eq!(error.reason(), "CertificateRefused", "{error}");
-    let found = Scene::new().fetch(&FetchRequest { credentials: trusting(&https), ..request(&url, main()) }).await;
+    let found = Fixture::new().fetch(&FetchRequest { credentials: trusting(&https), ..request(&url, main()) }).await;
     assert_eq!(found.commit.id, git.head().unwrap().as_str());
 }
 
@@ -124,7 +124,7 @@ async fn a_key_that_the_server_does_not_know_is_refused_and_one_with_a_password_
     let with = |password: &str| {
         credentials(&url, &[("identity", &locked), ("known_hosts", &ours.known_hosts), ("password", password)])
     };
-    let found = Scene::new().fetch(&FetchRequest { credentials: with("opens-it"), ..request(&url, main()) }).await;
+    let found = Fixture::new().fetch(&FetchRequest { credentials: with("opens-it"), ..request(&url, main()) }).await;
     assert_eq!(found.commit.id, git.head().unwrap().as_str());
     let error = refused(&url, with("battery-staple")).await;
     assert_eq!(error.reason(), "AuthenticationFailed", "{error}");
@@ -150,20 +150,20 @@ async fn a_reference_that_means_nothing_is_told_and_so_is_an_empty_repository() 
     let git = GitRepository::create().unwrap();
     let http = git.serve_http(None).unwrap();
     for url in [git.file_url(), http.url()] {
-        let error = Scene::new().refused(&request(&url, main())).await;
+        let error = Fixture::new().refused(&request(&url, main())).await;
         assert_eq!(error.reason(), "EmptyRepository", "{error}");
     }
     git.publish(&[("version", "1")]).unwrap();
     git.git(&["tag", "folder", "HEAD^{tree}"]).unwrap();
     git.push().unwrap();
     for url in [git.file_url(), http.url()] {
-        let scene = Scene::new();
+        let fixture = Fixture::new();
         let nowhere = commit(&"ab".repeat(20));
         for reference in [branch("gone"), tag("gone"), semver("^9"), named("refs/gone"), nowhere, tag("folder")] {
-            let error = scene.refused(&request(&url, reference.clone())).await;
+            let error = fixture.refused(&request(&url, reference.clone())).await;
             assert_eq!((error.reason(), error.is_transient()), ("RefNotFound", false), "{reference:?}: {error}");
         }
-        let error = scene.refused(&request(&url, semver("newest"))).await;
+        let error = fixture.refused(&request(&url, semver("newest"))).await;
         assert_eq!(error.reason(), "InvalidRef", "{error}");
     }
 }
@@ -196,6 +196,6 @@ async fn what_opens_one_server_is_not_shown_to_another_that_it_sends_us_to() {
         assert!(error.to_string().contains("cannot redirect from '127.0.0.1' to 'localhost'"), "{error}");
     }
     assert_eq!(http.requests(), Vec::<String>::new());
-    let found = Scene::new().fetch(&request(&url, main())).await;
+    let found = Fixture::new().fetch(&request(&url, main())).await;
     assert_eq!(found.commit.id, git.head().unwrap().as_str());
 }

@@ -5,14 +5,14 @@ use reeve_crds::git_source::{GitRef, VerifyMode};
 use reeve_reconciler::git::{FetchRequest, SignatureError, SignedBy, TrustedKeys};
 use reeve_tests::{GitRepository, SigningKey};
 
-use crate::git::scene::{Scene, main, request, semver, tag};
+use crate::git::fixture::{Fixture, main, request, semver, tag};
 
 fn trusting(entry: &str, key: &SigningKey) -> TrustedKeys {
     let data = [(entry.to_owned(), ByteString(key.public().as_bytes().to_vec()))];
     TrustedKeys::from_secret(&data.into()).unwrap()
 }
 
-impl Scene {
+impl Fixture {
     /// Fetches, and looks who signed it.
     async fn signed(
         &self,
@@ -32,9 +32,9 @@ async fn commits_that_git_signed_are_taken_by_their_key() {
         let git = GitRepository::create().unwrap();
         git.sign_with(Some(&key)).unwrap();
         git.publish(&[("a", "1")]).unwrap();
-        let (scene, request) = (Scene::new(), request(&git.file_url(), main()));
+        let (fixture, request) = (Fixture::new(), request(&git.file_url(), main()));
         let keys = trusting(entry, &key);
-        let signed_by = scene.signed(&request, VerifyMode::Head, &keys).await.unwrap().to_string();
+        let signed_by = fixture.signed(&request, VerifyMode::Head, &keys).await.unwrap().to_string();
         assert!(signed_by.contains(key.fingerprint()), "{signed_by}");
         // A merge is a commit with a signature of its own.
         git.branch("side").unwrap();
@@ -45,20 +45,20 @@ async fn commits_that_git_signed_are_taken_by_their_key() {
         git.sign_with(Some(&key)).unwrap();
         git.git(&["merge", "--no-ff", "--message", "Merge", "side"]).unwrap();
         git.push().unwrap();
-        scene.signed(&request, VerifyMode::Head, &keys).await.unwrap();
+        fixture.signed(&request, VerifyMode::Head, &keys).await.unwrap();
         git.sign_with(None).unwrap();
         git.publish(&[("a", "2")]).unwrap();
-        let error = scene.signed(&request, VerifyMode::Head, &keys).await.unwrap_err();
+        let error = fixture.signed(&request, VerifyMode::Head, &keys).await.unwrap_err();
         assert_eq!(error.reason(), "Unsigned");
     }
 }
 
 /// Signs tags with a key, and asks for them over a URL.
 async fn tags_are_taken(git: &GitRepository, url: &str, entry: &str, key: &SigningKey) {
-    let (scene, keys) = (Scene::new(), trusting(entry, key));
+    let (fixture, keys) = (Fixture::new(), trusting(entry, key));
     let signed = |reference: GitRef, mode: VerifyMode| {
-        let (scene, keys, request) = (&scene, &keys, request(url, reference));
-        async move { scene.signed(&request, mode, keys).await }
+        let (fixture, keys, request) = (&fixture, &keys, request(url, reference));
+        async move { fixture.signed(&request, mode, keys).await }
     };
     git.sign_with(Some(key)).unwrap();
     git.sign_with(None).unwrap();
@@ -113,20 +113,20 @@ async fn what_was_signed_outlives_the_renewal_of_a_mirror() {
     git.signed_tag("inner", "Inner").unwrap();
     git.git(&["tag", "--sign", "--message", "One", "v1.0.0", "inner"]).unwrap();
     git.push().unwrap();
-    let (scene, keys, url) = (Scene::new(), trusting("ann.sshpub", &key), git.file_url());
+    let (fixture, keys, url) = (Fixture::new(), trusting("ann.sshpub", &key), git.file_url());
     let tagged = request(&url, tag("v1.0.0"));
-    scene.signed(&tagged, VerifyMode::TagAndHead, &keys).await.unwrap();
-    let found = scene.fetch(&tagged).await;
-    let before = scene.repository();
+    fixture.signed(&tagged, VerifyMode::TagAndHead, &keys).await.unwrap();
+    let found = fixture.fetch(&tagged).await;
+    let before = fixture.repository();
     git.sign_with(None).unwrap();
     let mut round = 0;
-    while scene.repository() == before {
+    while fixture.repository() == before {
         round += 1;
         assert!(round < 100, "the mirror is never renewed");
         git.publish(&[("a", &round.to_string())]).unwrap();
-        scene.fetch(&request(&url, main())).await;
+        fixture.fetch(&request(&url, main())).await;
     }
-    let objects = scene.mirrors.signed_objects(&url, &found).unwrap();
+    let objects = fixture.mirrors.signed_objects(&url, &found).unwrap();
     keys.check(VerifyMode::TagAndHead, &objects, "2030-01-01T00:00:00Z".parse().unwrap()).unwrap();
 }
 
@@ -137,9 +137,9 @@ async fn a_commit_that_is_too_large_is_not_looked_at() {
     std::fs::write(git.work_tree().join("message"), "x\n".repeat(600 * 1024)).unwrap();
     git.git(&["commit", "--quiet", "--amend", "--file", "message"]).unwrap();
     git.push().unwrap();
-    let (scene, request) = (Scene::new(), request(&git.file_url(), main()));
-    let found = scene.fetch(&request).await;
-    let error = scene.mirrors.signed_objects(&request.url, &found).unwrap_err();
+    let (fixture, request) = (Fixture::new(), request(&git.file_url(), main()));
+    let found = fixture.fetch(&request).await;
+    let error = fixture.mirrors.signed_objects(&request.url, &found).unwrap_err();
     assert_eq!(error.reason(), "BadSignature");
     assert!(error.to_string().contains("larger than 1024 KiB"), "{error}");
 }

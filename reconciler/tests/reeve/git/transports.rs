@@ -4,7 +4,7 @@ use reeve_crds::git_source::GitRef;
 use reeve_reconciler::git::{Credentials, FetchRequest};
 use reeve_tests::{BasicAuth, GitRepository, GitSsh};
 
-use crate::git::scene::{Scene, branch, commit, credentials, main, named, request, semver, tag};
+use crate::git::fixture::{Fixture, branch, commit, credentials, main, named, request, semver, tag};
 
 /// Three commits; the first is tagged v1.0.0, the second v1.1.0 with an object of its own and tops a branch.
 fn versions() -> (GitRepository, Vec<String>) {
@@ -31,16 +31,16 @@ async fn every_reference_is_found(git: &GitRepository, commits: &[String], url: 
         (named("refs/pull/7/head"), 2, "refs/pull/7/head@"),
     ];
     // Each in a mirror of its own, so that none profits from another; then all in one.
-    let shared = Scene::new();
+    let shared = Fixture::new();
     for (reference, version, shown) in cases {
-        let scene = Scene::new();
+        let fixture = Fixture::new();
         let request = FetchRequest { credentials: credentials.clone(), ..request(url, reference) };
-        for scene in [&scene, &shared] {
-            let found = scene.fetch(&request).await;
+        for fixture in [&fixture, &shared] {
+            let found = fixture.fetch(&request).await;
             let id = &commits[version - 1];
             assert_eq!(found.commit.id, *id, "{:?} over {url}", request.reference);
             assert_eq!(found.revision, format!("{shown}{}", &id[..12]));
-            assert_eq!(scene.text(url, id, "version").as_deref(), Some(version.to_string().as_str()));
+            assert_eq!(fixture.text(url, id, "version").as_deref(), Some(version.to_string().as_str()));
         }
     }
     assert_eq!(git.published("main").unwrap().as_str(), commits[2]);

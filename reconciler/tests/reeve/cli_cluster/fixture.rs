@@ -14,13 +14,13 @@ use serde_json::{Value, json};
 use crate::cli::repository::{Ended, ended};
 
 /// A namespace of one test.
-pub(crate) struct Estate {
+pub(crate) struct CliFixture {
     pub(crate) cluster: &'static Cluster,
     pub(crate) namespace: String,
     pub(crate) client: Client,
 }
 
-impl Estate {
+impl CliFixture {
     pub(crate) async fn new(prefix: &str) -> Self {
         let cluster = Cluster::shared().await;
         cluster.crds().await;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use reeve_tests::{Cluster, ControlPlane, Forwarder};
 
 use crate::cli::repository::{Ended, Repository, ended};
-use crate::people::estate::Estate;
+use crate::cli_cluster::fixture::CliFixture;
 
 /// `reeve` in an environment that knows of no cluster.
 fn command(folder: &Repository, args: &[&str]) -> Command {
@@ -118,12 +118,12 @@ async fn a_cluster_without_the_kinds_says_how_to_install_them() {
 
 #[tokio::test]
 async fn the_namespace_is_that_of_the_context_unless_another_is_named() {
-    let estate = Estate::new("context").await;
-    estate.runtime("eu-1", "fleet", serde_json::json!({})).await;
+    let fixture = CliFixture::new("context").await;
+    fixture.runtime("eu-1", "fleet", serde_json::json!({})).await;
     let folder = Repository::empty();
-    let text = std::fs::read_to_string(estate.cluster.kubeconfig()).unwrap();
+    let text = std::fs::read_to_string(fixture.cluster.kubeconfig()).unwrap();
     let mut config: serde_json::Value = serde_yaml::from_str(&text).unwrap();
-    config["contexts"][0]["context"]["namespace"] = estate.namespace.clone().into();
+    config["contexts"][0]["context"]["namespace"] = fixture.namespace.clone().into();
     folder.write("config", &config.to_string());
     let (found, told) = tokio::task::spawn_blocking(move || {
         let found = reeve(&folder, &["get", "runtimes", "-o", "name", "--kubeconfig", "config"]).with(1);

@@ -2,8 +2,8 @@
 
 mod check;
 mod connection;
-mod estate;
 mod events;
+mod fixture;
 mod get;
 mod install;
 mod live;

@@ -9,7 +9,7 @@ use reeve_tests::{Cluster, ControlPlane};
 use serde_json::{Value, json};
 
 use crate::cli::repository::{Ended, Repository, ended};
-use crate::people::install::install;
+use crate::cli_cluster::install::install;
 
 async fn check(cluster: &Cluster, args: &[&str]) -> Ended {
     let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_reeve"));

@@ -3,12 +3,12 @@
 use reeve_crds::{Runtime, RuntimeComponent};
 use serde_json::json;
 
-use crate::people::estate::{Estate, state, with};
-use crate::people::watching::Watching;
+use crate::cli_cluster::fixture::{CliFixture, state, with};
+use crate::cli_cluster::watching::Watching;
 
 /// A source, two runtimes and a component, of which one is not well.
-async fn estate(prefix: &str) -> Estate {
-    let estate = Estate::new(prefix).await;
+async fn fixture(prefix: &str) -> CliFixture {
+    let fixture = CliFixture::new(prefix).await;
     let source = json!({
         "revision": "main@4f1c2aa90b3d",
         "runtimes": {
@@ -16,15 +16,15 @@ async fn estate(prefix: &str) -> Estate {
             "suspended": 0, "unknown": 0,
         },
     });
-    estate.source("fleet", with(state("Ready", "Succeeded", "all is well"), source)).await;
+    fixture.source("fleet", with(state("Ready", "Succeeded", "all is well"), source)).await;
     let applied = json!({
         "applied": { "revision": "main@4f1c2aa90b3d", "digest": "sha256:1" },
         "componentsReady": { "ready": 1, "total": 1, "summary": "1/1" },
     });
-    estate.runtime("eu-1", "fleet", with(state("Ready", "Succeeded", "all is well"), applied)).await;
-    estate.runtime("eu-2", "fleet", state("Error", "Refused", "quota exceeded")).await;
-    estate.component("eu-1", "web", state("Ready", "Succeeded", "all is well")).await;
-    estate
+    fixture.runtime("eu-1", "fleet", with(state("Ready", "Succeeded", "all is well"), applied)).await;
+    fixture.runtime("eu-2", "fleet", state("Error", "Refused", "quota exceeded")).await;
+    fixture.component("eu-1", "web", state("Ready", "Succeeded", "all is well")).await;
+    fixture
 }
 
 /// The words of each line, but for ages.
@@ -35,8 +35,8 @@ fn words(text: &str) -> Vec<Vec<&str>> {
 
 #[tokio::test]
 async fn all_three_kinds_are_in_one_list_and_one_that_is_not_ready_shows_in_the_status() {
-    let estate = estate("get").await;
-    let told = estate.reeve(&["get"]).await.with(1);
+    let fixture = fixture("get").await;
+    let told = fixture.reeve(&["get"]).await.with(1);
     let wanted: &[&[&str]] = &[
         &["NAME", "STATE", "REASON", "READY", "REVISION", "AGE", "MESSAGE"],
         &["source/fleet", "Ready", "Succeeded", "1/2", "main@4f1c2aa90b3d"],
@@ -53,125 +53,125 @@ async fn all_three_kinds_are_in_one_list_and_one_that_is_not_ready_shows_in_the_
 
 #[tokio::test]
 async fn names_choose_and_what_is_not_there_is_told_with_what_was_meant() {
-    let estate = estate("get-names").await;
-    let told = estate.reeve(&["get", "runtime", "eu-1"]).await.with(0);
+    let fixture = fixture("get-names").await;
+    let told = fixture.reeve(&["get", "runtime", "eu-1"]).await.with(0);
     let wanted: &[&[&str]] = &[
         &["NAME", "STATE", "REASON", "COMPONENTS", "REVISION", "DRIFT", "CHANNEL", "AGE"],
         &["eu-1", "Ready", "Succeeded", "1/1", "main@4f1c2aa90b3d", "-", "regular"],
     ];
     assert_eq!(words(&told.out), wanted);
-    estate.reeve(&["get", "rt", "eu-1", "eu-2"]).await.with(1);
-    let told = estate.reeve(&["get", "runtimes", "eu-11"]).await.with(2);
+    fixture.reeve(&["get", "rt", "eu-1", "eu-2"]).await.with(1);
+    let told = fixture.reeve(&["get", "runtimes", "eu-11"]).await.with(2);
     let wanted = format!(
         "error: there is no runtime `eu-11` in namespace `{}`\n  help: did you mean `eu-1`?\n",
-        estate.namespace
+        fixture.namespace
     );
     assert_eq!(told.err, wanted);
-    let told = estate.reeve(&["get", "inventory"]).await.with(0);
-    assert_eq!(told.out, format!("no inventory in namespace {}\n", estate.namespace));
+    let told = fixture.reeve(&["get", "inventory"]).await.with(0);
+    assert_eq!(told.out, format!("no inventory in namespace {}\n", fixture.namespace));
 }
 
 #[tokio::test]
 async fn scripts_get_objects_and_names() {
-    let estate = estate("get-scripts").await;
-    let told = estate.reeve(&["get", "runtimes", "-o", "json"]).await.with(1).json();
+    let fixture = fixture("get-scripts").await;
+    let told = fixture.reeve(&["get", "runtimes", "-o", "json"]).await.with(1).json();
     assert_eq!(told["kind"], "List");
     assert_eq!(told["items"][1]["metadata"]["name"], "eu-2");
     assert_eq!(told["items"][1]["kind"], "Runtime");
     assert_eq!(told["items"][1]["status"]["state"], "Error");
     assert_eq!(told["items"][1]["metadata"]["managedFields"], serde_json::Value::Null);
-    let told = estate.reeve(&["get", "-o", "name"]).await.with(1);
+    let told = fixture.reeve(&["get", "-o", "name"]).await.with(1);
     let wanted = "gitsource.reeve.dev/fleet\nruntime.reeve.dev/eu-1\nruntime.reeve.dev/eu-2\n\
                   runtimecomponent.reeve.dev/eu-1-web\n";
     assert_eq!(told.out, wanted);
-    let told = estate.reeve(&["get", "sources", "-o", "yaml"]).await.with(0);
+    let told = fixture.reeve(&["get", "sources", "-o", "yaml"]).await.with(0);
     assert!(told.out.starts_with("---\napiVersion: reeve.dev/v1alpha1\nkind: GitSource\n"), "{}", told.out);
     let quoted = "lastTransitionTime: \"2026-01-02T03:04:05Z\"\n";
     assert!(told.out.contains(quoted), "a time is text for every reader of YAML: {}", told.out);
-    let told = estate.reeve(&["get", "sources", "-o", "wide"]).await.with(0);
+    let told = fixture.reeve(&["get", "sources", "-o", "wide"]).await.with(0);
     assert!(told.out.contains("https://git.example.com/acme/fleet.git") && told.out.contains("all is well"));
 }
 
 #[tokio::test]
 async fn the_worst_comes_first_if_asked_and_colours_tell_states() {
-    let estate = estate("get-sort").await;
-    let told = estate.reeve(&["get", "runtimes", "--sort", "state", "-o", "name"]).await.with(1);
+    let fixture = fixture("get-sort").await;
+    let told = fixture.reeve(&["get", "runtimes", "--sort", "state", "-o", "name"]).await.with(1);
     assert_eq!(told.out, "runtime.reeve.dev/eu-2\nruntime.reeve.dev/eu-1\n");
-    assert!(!estate.reeve(&["get"]).await.with(1).out.contains('\x1b'));
-    let told = estate.reeve(&["--color", "always", "get"]).await.with(1);
+    assert!(!fixture.reeve(&["get"]).await.with(1).out.contains('\x1b'));
+    let told = fixture.reeve(&["--color", "always", "get"]).await.with(1);
     assert!(told.out.contains("\x1b[1;31mError\x1b[0m") && told.out.contains("\x1b[32mReady\x1b[0m"), "{}", told.out);
 }
 
 #[tokio::test]
 async fn ready_that_speaks_of_an_older_spec_is_not_ready() {
-    let estate = Estate::new("get-old").await;
-    estate.runtime("eu-1", "fleet", state("Ready", "Succeeded", "")).await;
-    estate.reeve(&["get", "runtimes"]).await.with(0);
+    let fixture = CliFixture::new("get-old").await;
+    fixture.runtime("eu-1", "fleet", state("Ready", "Succeeded", "")).await;
+    fixture.reeve(&["get", "runtimes"]).await.with(0);
     let patch = kube::api::Patch::Merge(json!({ "spec": { "channel": "fast" } }));
-    estate.api::<Runtime>().patch("eu-1", &kube::api::PatchParams::default(), &patch).await.unwrap();
-    let told = estate.reeve(&["get", "runtimes"]).await.with(1);
+    fixture.api::<Runtime>().patch("eu-1", &kube::api::PatchParams::default(), &patch).await.unwrap();
+    let told = fixture.reeve(&["get", "runtimes"]).await.with(1);
     let row = words(&told.out).pop().unwrap().join(" ");
     assert_eq!(row, "eu-1 Processing - - - - fast it changed, and was not looked at since");
 }
 
 #[tokio::test]
 async fn all_namespaces_have_a_column_of_their_own() {
-    let estate = estate("get-all").await;
+    let fixture = fixture("get-all").await;
     let output = tokio::process::Command::new(env!("CARGO_BIN_EXE_reeve"))
         .args(["get", "runtimes", "-A", "--kubeconfig"])
-        .arg(estate.cluster.kubeconfig())
+        .arg(fixture.cluster.kubeconfig())
         .output()
         .await
         .unwrap();
     let out = String::from_utf8(output.stdout).unwrap();
     assert!(out.starts_with("NAMESPACE "), "{out}");
-    let ours: Vec<_> = out.lines().filter(|line| line.starts_with(&estate.namespace)).collect();
+    let ours: Vec<_> = out.lines().filter(|line| line.starts_with(&fixture.namespace)).collect();
     assert_eq!(ours.len(), 2, "{out}");
 }
 
 #[tokio::test]
 async fn a_watch_prints_what_changes_and_nothing_else() {
-    let estate = estate("get-watch").await;
-    let mut watching = Watching::start(&estate, &["get", "--watch"]);
+    let fixture = fixture("get-watch").await;
+    let mut watching = Watching::start(&fixture, &["get", "--watch"]);
     for start in ["NAME", "source/fleet", "runtime/eu-1", "runtime/eu-2", "component/eu-1-web"] {
         let line = watching.line().await;
         assert!(line.starts_with(start), "{line}");
     }
     // Nothing that the table shows.
-    estate.report::<Runtime>("eu-1", json!({ "objects": 7 })).await;
-    estate.report::<Runtime>("eu-2", state("Processing", "Progressing", "")).await;
+    fixture.report::<Runtime>("eu-1", json!({ "objects": 7 })).await;
+    fixture.report::<Runtime>("eu-2", state("Processing", "Progressing", "")).await;
     let line = watching.line().await;
     assert!(line.starts_with("runtime/eu-2") && line.contains("Processing"), "{line}");
-    estate.api::<RuntimeComponent>().delete("eu-1-web", &kube::api::DeleteParams::default()).await.unwrap();
+    fixture.api::<RuntimeComponent>().delete("eu-1-web", &kube::api::DeleteParams::default()).await.unwrap();
     let line = watching.line().await;
     assert!(line.starts_with("component/eu-1-web") && line.ends_with("deleted"), "{line}");
 }
 
 #[tokio::test]
 async fn a_watch_in_json_has_an_object_on_each_line_from_the_first() {
-    let estate = estate("get-watch-json").await;
-    let mut watching = Watching::start(&estate, &["get", "runtimes", "--watch", "-o", "json"]);
+    let fixture = fixture("get-watch-json").await;
+    let mut watching = Watching::start(&fixture, &["get", "runtimes", "--watch", "-o", "json"]);
     let mut next = async || serde_json::from_str::<serde_json::Value>(&watching.line().await).unwrap();
     for name in ["eu-1", "eu-2"] {
         assert_eq!(next().await["metadata"]["name"], name);
     }
-    estate.report::<Runtime>("eu-2", state("Processing", "Progressing", "")).await;
+    fixture.report::<Runtime>("eu-2", state("Processing", "Progressing", "")).await;
     assert_eq!(next().await["status"]["state"], "Processing");
 }
 
 #[tokio::test]
 async fn a_watch_that_begins_with_nothing_has_columns_all_the_same() {
-    let estate = Estate::new("get-watch-empty").await;
-    let mut watching = Watching::start(&estate, &["get", "--watch"]);
+    let fixture = CliFixture::new("get-watch-empty").await;
+    let mut watching = Watching::start(&fixture, &["get", "--watch"]);
     let header = watching.line().await;
     assert!(header.starts_with("NAME") && header.ends_with("MESSAGE"), "{header}");
-    estate.runtime("eu-1", "fleet", state("Unknown", "Unknown", "")).await;
+    fixture.runtime("eu-1", "fleet", state("Unknown", "Unknown", "")).await;
     let progress = |ready: u32| {
         let count = json!({ "ready": ready, "total": 3, "summary": format!("{ready}/3") });
         with(state("Processing", "Progressing", "web waits"), json!({ "componentsReady": count }))
     };
     for ready in [1, 2] {
-        estate.report::<Runtime>("eu-1", progress(ready)).await;
+        fixture.report::<Runtime>("eu-1", progress(ready)).await;
         let summary = format!("{ready}/3");
         let row = loop {
             let row = watching.line().await;
@@ -186,12 +186,12 @@ async fn a_watch_that_begins_with_nothing_has_columns_all_the_same() {
 
 #[tokio::test]
 async fn rows_fit_on_a_narrow_terminal() {
-    let estate = Estate::new("get-narrow").await;
-    estate.runtime("eu-1", "fleet", state("Error", "Refused", "a message that is longer than a narrow screen")).await;
+    let fixture = CliFixture::new("get-narrow").await;
+    fixture.runtime("eu-1", "fleet", state("Error", "Refused", "a message that is longer than a narrow screen")).await;
     let shown = async |columns: u32| {
-        let file = estate.cluster.kubeconfig().display();
+        let file = fixture.cluster.kubeconfig().display();
         let binary = env!("CARGO_BIN_EXE_reeve");
-        let reeve = format!("{binary} --color never get --kubeconfig {file} -n {}", estate.namespace);
+        let reeve = format!("{binary} --color never get --kubeconfig {file} -n {}", fixture.namespace);
         let mut script = tokio::process::Command::new("script");
         script.args(["--quiet", "--return", "--command", &format!("stty cols {columns}; {reeve}"), "/dev/null"]);
         crate::cli::repository::ended(script.stdin(std::process::Stdio::null()).output().await.unwrap()).with(1).out

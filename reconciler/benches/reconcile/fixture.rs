@@ -25,14 +25,14 @@ use crate::workload::{DRIFTED, LABEL, NAMESPACE, OBJECTS_PER_COMPONENT, Size, ki
 /// After this long a wait is given up.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(15);
 
-pub(crate) struct Scene {
+pub(crate) struct Fixture {
     pub(crate) control_plane: ControlPlane,
     /// The bench's own, whose requests are not counted.
     pub(crate) observer: Client,
     pub(crate) counter: Counter,
 }
 
-impl Scene {
+impl Fixture {
     /// A fresh API server with controllers, and the namespace that everything goes into.
     pub(crate) async fn start() -> Result<Self> {
         let control_plane = ControlPlane::start().await?.controllers().await?;

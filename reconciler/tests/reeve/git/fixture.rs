@@ -12,12 +12,12 @@ use tempfile::TempDir;
 /// Longer than any fetch here takes, however busy the machine.
 const GENEROUS: Duration = Duration::from_mins(1);
 
-pub(crate) struct Scene {
+pub(crate) struct Fixture {
     pub(crate) mirrors: Mirrors,
     data: TempDir,
 }
 
-impl Scene {
+impl Fixture {
     pub(crate) fn new() -> Self {
         let data = tempfile::tempdir().unwrap();
         Self { mirrors: Self::mirrors_in(data.path()), data }

@@ -14,7 +14,7 @@ use reeve_crds::{GitSource, Inventory, Runtime, RuntimeComponent};
 use reeve_tests::{Cluster, ControlPlane, eventually};
 use serde_json::{Value, json};
 
-use crate::people::install::install;
+use crate::cli_cluster::install::install;
 
 const NAMESPACE: &str = "reeve-system";
 

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdout};
 
-use crate::people::estate::Estate;
+use crate::cli_cluster::fixture::CliFixture;
 
 /// A command that goes on; it ends with this.
 pub(crate) struct Watching {
@@ -14,8 +14,8 @@ pub(crate) struct Watching {
 }
 
 impl Watching {
-    pub(crate) fn start(estate: &Estate, args: &[&str]) -> Self {
-        let mut child = estate.command(args).stdout(Stdio::piped()).spawn().unwrap();
+    pub(crate) fn start(fixture: &CliFixture, args: &[&str]) -> Self {
+        let mut child = fixture.command(args).stdout(Stdio::piped()).spawn().unwrap();
         Self { lines: BufReader::new(child.stdout.take().unwrap()).lines(), child }
     }
 

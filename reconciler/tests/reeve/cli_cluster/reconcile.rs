@@ -9,10 +9,10 @@ use reeve_tests::until;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::people::estate::{Estate, state, with};
-use crate::people::watching::Watching;
+use crate::cli_cluster::fixture::{CliFixture, state, with};
+use crate::cli_cluster::watching::Watching;
 
-impl Estate {
+impl CliFixture {
     /// The value by which a reconciliation was asked for.
     async fn asked<K>(&self, name: &str) -> String
     where
@@ -31,72 +31,72 @@ impl Estate {
 
 #[tokio::test]
 async fn each_request_has_a_value_of_its_own() {
-    let estate = Estate::new("reconcile").await;
-    estate.source("fleet", state("Ready", "Succeeded", "")).await;
-    estate.runtime("eu-1", "fleet", state("Ready", "Succeeded", "")).await;
-    let told = estate.reeve(&["reconcile", "runtime", "eu-1"]).await.with(0);
+    let fixture = CliFixture::new("reconcile").await;
+    fixture.source("fleet", state("Ready", "Succeeded", "")).await;
+    fixture.runtime("eu-1", "fleet", state("Ready", "Succeeded", "")).await;
+    let told = fixture.reeve(&["reconcile", "runtime", "eu-1"]).await.with(0);
     assert_eq!(told.out, "runtime/eu-1 asked\n");
-    let first = estate.asked::<Runtime>("eu-1").await;
-    estate.reeve(&["reconcile", "runtime", "eu-1"]).await.with(0);
-    assert_ne!(estate.asked::<Runtime>("eu-1").await, first);
-    estate.reeve(&["reconcile", "runtime", "eu-2"]).await.with(2);
+    let first = fixture.asked::<Runtime>("eu-1").await;
+    fixture.reeve(&["reconcile", "runtime", "eu-1"]).await.with(0);
+    assert_ne!(fixture.asked::<Runtime>("eu-1").await, first);
+    fixture.reeve(&["reconcile", "runtime", "eu-2"]).await.with(2);
 }
 
 #[tokio::test]
 async fn waiting_ends_when_the_request_was_handled_and_nothing_is_under_way() {
-    let estate = Estate::new("reconcile-wait").await;
-    estate.source("fleet", state("Ready", "Succeeded", "")).await;
-    estate.runtime("eu-1", "fleet", state("Ready", "Succeeded", "")).await;
-    let mut watching = Watching::start(&estate, &["reconcile", "runtime", "eu-1", "--wait"]);
+    let fixture = CliFixture::new("reconcile-wait").await;
+    fixture.source("fleet", state("Ready", "Succeeded", "")).await;
+    fixture.runtime("eu-1", "fleet", state("Ready", "Succeeded", "")).await;
+    let mut watching = Watching::start(&fixture, &["reconcile", "runtime", "eu-1", "--wait"]);
     assert_eq!(watching.line().await, "runtime/eu-1 asked");
-    let token = estate.asked::<Runtime>("eu-1").await;
+    let token = fixture.asked::<Runtime>("eu-1").await;
     assert_eq!(watching.line().await, "runtime/eu-1 waits to be looked at", "Ready of before does not count");
     let handled = |status| with(status, json!({ "lastHandledReconcileAt": token.clone() }));
-    estate.report::<Runtime>("eu-1", handled(state("Processing", "Progressing", "applying"))).await;
+    fixture.report::<Runtime>("eu-1", handled(state("Processing", "Progressing", "applying"))).await;
     assert_eq!(watching.line().await, "runtime/eu-1 Processing (Progressing): applying");
-    estate.report::<Runtime>("eu-1", handled(state("Ready", "Succeeded", ""))).await;
+    fixture.report::<Runtime>("eu-1", handled(state("Ready", "Succeeded", ""))).await;
     assert_eq!(watching.line().await, "runtime/eu-1 Ready (Succeeded)");
     assert_eq!(watching.end().await, 0);
 }
 
 #[tokio::test]
 async fn what_is_not_ready_in_the_end_shows_in_the_status() {
-    let estate = Estate::new("reconcile-error").await;
-    estate.source("fleet", state("Ready", "Succeeded", "")).await;
-    estate.runtime("eu-1", "fleet", state("Ready", "Succeeded", "")).await;
-    let mut watching = Watching::start(&estate, &["reconcile", "runtime", "eu-1", "--with-source", "--wait"]);
+    let fixture = CliFixture::new("reconcile-error").await;
+    fixture.source("fleet", state("Ready", "Succeeded", "")).await;
+    fixture.runtime("eu-1", "fleet", state("Ready", "Succeeded", "")).await;
+    let mut watching = Watching::start(&fixture, &["reconcile", "runtime", "eu-1", "--with-source", "--wait"]);
     assert_eq!(watching.line().await, "source/fleet asked");
-    let token = estate.asked::<GitSource>("fleet").await;
+    let token = fixture.asked::<GitSource>("fleet").await;
     let handled = |status| with(status, json!({ "lastHandledReconcileAt": token.clone() }));
     assert_eq!(watching.line().await, "source/fleet waits to be looked at");
-    estate.report::<GitSource>("fleet", handled(state("Ready", "Succeeded", ""))).await;
+    fixture.report::<GitSource>("fleet", handled(state("Ready", "Succeeded", ""))).await;
     assert_eq!(watching.line().await, "source/fleet fetched");
     assert_eq!(watching.line().await, "runtime/eu-1 asked");
     assert_eq!(watching.line().await, "runtime/eu-1 waits to be looked at");
-    estate.report::<Runtime>("eu-1", handled(state("Error", "Refused", "quota exceeded"))).await;
+    fixture.report::<Runtime>("eu-1", handled(state("Error", "Refused", "quota exceeded"))).await;
     assert_eq!(watching.line().await, "runtime/eu-1 Error (Refused): quota exceeded");
     assert_eq!(watching.end().await, 1);
 }
 
 #[tokio::test]
 async fn waiting_has_an_end() {
-    let estate = Estate::new("reconcile-late").await;
-    estate.source("fleet", state("Ready", "Succeeded", "")).await;
-    let told = estate.reeve(&["reconcile", "source", "fleet", "--wait", "--timeout", "1s"]).await.with(2);
+    let fixture = CliFixture::new("reconcile-late").await;
+    fixture.source("fleet", state("Ready", "Succeeded", "")).await;
+    let told = fixture.reeve(&["reconcile", "source", "fleet", "--wait", "--timeout", "1s"]).await.with(2);
     assert!(told.err.starts_with("error: it was not done within 1 s\n  help: see `reeve get`"), "{}", told.err);
 }
 
 #[tokio::test]
 async fn what_is_suspended_is_not_waited_for() {
-    let estate = Estate::new("reconcile-suspended").await;
-    estate.runtime("eu-1", "fleet", state("Suspended", "Suspended", "")).await;
-    estate.reeve(&["suspend", "runtime", "eu-1"]).await.with(0);
-    let told = estate.reeve(&["reconcile", "runtime", "eu-1", "--wait", "--timeout", "10s"]).await.with(2);
+    let fixture = CliFixture::new("reconcile-suspended").await;
+    fixture.runtime("eu-1", "fleet", state("Suspended", "Suspended", "")).await;
+    fixture.reeve(&["suspend", "runtime", "eu-1"]).await.with(0);
+    let told = fixture.reeve(&["reconcile", "runtime", "eu-1", "--wait", "--timeout", "10s"]).await.with(2);
     assert_eq!(told.out, "runtime/eu-1 asked, which is suspended: nothing happens until it is resumed\n");
     let wanted =
         "error: runtime/eu-1 is suspended: there is nothing to wait for\n  help: `reeve resume runtime eu-1`, ";
     assert!(told.err.starts_with(wanted), "{}", told.err);
-    estate.reeve(&["reconcile", "runtime", "eu-1"]).await.with(0);
+    fixture.reeve(&["reconcile", "runtime", "eu-1"]).await.with(0);
 }
 
 /// A status with one more condition.
@@ -111,17 +111,17 @@ fn and(mut status: Value, kind: &str, holds: bool, reason: &str) -> Value {
 
 #[tokio::test]
 async fn with_source_goes_on_once_the_source_was_fetched_however_its_other_runtimes_are_doing() {
-    let estate = Estate::new("reconcile-fetched").await;
-    estate.source("fleet", state("Ready", "Succeeded", "")).await;
-    estate.runtime("eu-1", "fleet", state("Ready", "Succeeded", "")).await;
-    let mut watching = Watching::start(&estate, &["reconcile", "runtime", "eu-1", "--with-source", "--wait"]);
-    let token = estate.asked::<GitSource>("fleet").await;
+    let fixture = CliFixture::new("reconcile-fetched").await;
+    fixture.source("fleet", state("Ready", "Succeeded", "")).await;
+    fixture.runtime("eu-1", "fleet", state("Ready", "Succeeded", "")).await;
+    let mut watching = Watching::start(&fixture, &["reconcile", "runtime", "eu-1", "--with-source", "--wait"]);
+    let token = fixture.asked::<GitSource>("fleet").await;
     let handled = json!({ "lastHandledReconcileAt": token, "revision": "main@4f1c2aa90b3d" });
     let other = and(state("Error", "RuntimeNotReady", "us-1: quota exceeded"), "Fetched", true, "Succeeded");
-    estate.report::<GitSource>("fleet", with(other, handled.clone())).await;
-    estate.asked::<Runtime>("eu-1").await;
+    fixture.report::<GitSource>("fleet", with(other, handled.clone())).await;
+    fixture.asked::<Runtime>("eu-1").await;
     let ready = with(state("Ready", "Succeeded", ""), json!({ "lastHandledReconcileAt": token }));
-    estate.report::<Runtime>("eu-1", ready).await;
+    fixture.report::<Runtime>("eu-1", ready).await;
     let mut lines = Vec::new();
     while lines.last().is_none_or(|line| line != "runtime/eu-1 Ready (Succeeded)") {
         lines.push(watching.line().await);
@@ -132,16 +132,16 @@ async fn with_source_goes_on_once_the_source_was_fetched_however_its_other_runti
 
 #[tokio::test]
 async fn with_source_ends_if_the_newest_commit_could_not_be_put_in_force() {
-    let estate = Estate::new("reconcile-unfetched").await;
-    estate.source("fleet", state("Ready", "Succeeded", "")).await;
-    estate.runtime("eu-1", "fleet", state("Ready", "Succeeded", "")).await;
+    let fixture = CliFixture::new("reconcile-unfetched").await;
+    fixture.source("fleet", state("Ready", "Succeeded", "")).await;
+    fixture.runtime("eu-1", "fleet", state("Ready", "Succeeded", "")).await;
     for (kind, reason) in [("Fetched", "Unreachable"), ("Validated", "Invalid"), ("Verified", "Unsigned")] {
-        let mut watching = Watching::start(&estate, &["reconcile", "runtime", "eu-1", "--with-source", "--wait"]);
+        let mut watching = Watching::start(&fixture, &["reconcile", "runtime", "eu-1", "--with-source", "--wait"]);
         assert_eq!(watching.line().await, "source/fleet asked");
         assert_eq!(watching.line().await, "source/fleet waits to be looked at");
-        let token = json!({ "lastHandledReconcileAt": estate.asked::<GitSource>("fleet").await });
+        let token = json!({ "lastHandledReconcileAt": fixture.asked::<GitSource>("fleet").await });
         let failed = and(state("Warning", reason, "look at it"), kind, false, reason);
-        estate.report::<GitSource>("fleet", with(failed, token)).await;
+        fixture.report::<GitSource>("fleet", with(failed, token)).await;
         assert_eq!(watching.line().await, format!("source/fleet Warning ({reason}): look at it"));
         assert_eq!(watching.end().await, 1, "{kind}");
     }
@@ -149,17 +149,17 @@ async fn with_source_ends_if_the_newest_commit_could_not_be_put_in_force() {
 
 #[tokio::test]
 async fn a_component_that_failed_again_is_waited_for_no_longer() {
-    let estate = Estate::new("reconcile-failed").await;
-    estate.source("fleet", state("Ready", "Succeeded", "")).await;
-    estate.runtime("eu-1", "fleet", state("Ready", "Succeeded", "")).await;
-    estate.component("eu-1", "web", state("Error", "Refused", "of before")).await;
+    let fixture = CliFixture::new("reconcile-failed").await;
+    fixture.source("fleet", state("Ready", "Succeeded", "")).await;
+    fixture.runtime("eu-1", "fleet", state("Ready", "Succeeded", "")).await;
+    fixture.component("eu-1", "web", state("Error", "Refused", "of before")).await;
     for state_after in ["Error", "Warning"] {
-        let mut watching = Watching::start(&estate, &["reconcile", "component", "eu-1-web", "--wait"]);
+        let mut watching = Watching::start(&fixture, &["reconcile", "component", "eu-1-web", "--wait"]);
         assert_eq!(watching.line().await, "component/eu-1-web asked");
         assert_eq!(watching.line().await, "component/eu-1-web waits to be looked at");
-        let token = json!({ "lastHandledReconcileAt": estate.asked::<RuntimeComponent>("eu-1-web").await });
+        let token = json!({ "lastHandledReconcileAt": fixture.asked::<RuntimeComponent>("eu-1-web").await });
         let failed = with(state(state_after, "Refused", "quota exceeded"), token);
-        estate.report::<RuntimeComponent>("eu-1-web", failed).await;
+        fixture.report::<RuntimeComponent>("eu-1-web", failed).await;
         let line = watching.line().await;
         assert_eq!(line, format!("component/eu-1-web {state_after} (Refused): quota exceeded"));
         assert_eq!(watching.end().await, 1);
@@ -168,38 +168,38 @@ async fn a_component_that_failed_again_is_waited_for_no_longer() {
 
 #[tokio::test]
 async fn what_is_below_something_suspended_or_gone_is_not_waited_for() {
-    let estate = Estate::new("reconcile-below").await;
-    estate.source("fleet", state("Ready", "Succeeded", "")).await;
-    estate.runtime("eu-1", "fleet", state("Ready", "Succeeded", "")).await;
-    estate.component("eu-1", "web", state("Ready", "Succeeded", "")).await;
+    let fixture = CliFixture::new("reconcile-below").await;
+    fixture.source("fleet", state("Ready", "Succeeded", "")).await;
+    fixture.runtime("eu-1", "fleet", state("Ready", "Succeeded", "")).await;
+    fixture.component("eu-1", "web", state("Ready", "Succeeded", "")).await;
     let waits = async |noun: &str, name: &str, why: &str| {
-        let told = estate.reeve(&["reconcile", noun, name, "--wait"]).await.with(2);
+        let told = fixture.reeve(&["reconcile", noun, name, "--wait"]).await.with(2);
         assert!(
             told.out.starts_with(&format!("{noun}/{name} asked, but {why}: nothing happens until ")),
             "{}",
             told.out
         );
         assert!(told.err.starts_with(&format!("error: {why}: there is nothing to wait for\n")), "{}", told.err);
-        estate.reeve(&["reconcile", noun, name]).await.with(0);
+        fixture.reeve(&["reconcile", noun, name]).await.with(0);
     };
-    estate.reeve(&["suspend", "source", "fleet"]).await.with(0);
+    fixture.reeve(&["suspend", "source", "fleet"]).await.with(0);
     waits("runtime", "eu-1", "source/fleet is suspended").await;
     waits("component", "eu-1-web", "source/fleet is suspended").await;
-    estate.reeve(&["suspend", "runtime", "eu-1"]).await.with(0);
+    fixture.reeve(&["suspend", "runtime", "eu-1"]).await.with(0);
     waits("component", "eu-1-web", "runtime/eu-1 is suspended").await;
-    estate.reeve(&["resume", "runtime", "eu-1"]).await.with(0);
-    estate.api::<GitSource>().delete("fleet", &DeleteParams::default()).await.unwrap();
+    fixture.reeve(&["resume", "runtime", "eu-1"]).await.with(0);
+    fixture.api::<GitSource>().delete("fleet", &DeleteParams::default()).await.unwrap();
     waits("runtime", "eu-1", "source/fleet is gone").await;
 }
 
 #[tokio::test]
 async fn waiting_ends_when_it_is_suspended_meanwhile() {
-    let estate = Estate::new("reconcile-meanwhile").await;
-    estate.source("fleet", state("Ready", "Succeeded", "")).await;
-    estate.runtime("eu-1", "fleet", state("Ready", "Succeeded", "")).await;
-    let mut watching = Watching::start(&estate, &["reconcile", "runtime", "eu-1", "--wait"]);
+    let fixture = CliFixture::new("reconcile-meanwhile").await;
+    fixture.source("fleet", state("Ready", "Succeeded", "")).await;
+    fixture.runtime("eu-1", "fleet", state("Ready", "Succeeded", "")).await;
+    let mut watching = Watching::start(&fixture, &["reconcile", "runtime", "eu-1", "--wait"]);
     assert_eq!(watching.line().await, "runtime/eu-1 asked");
     assert_eq!(watching.line().await, "runtime/eu-1 waits to be looked at");
-    estate.reeve(&["suspend", "runtime", "eu-1"]).await.with(0);
+    fixture.reeve(&["suspend", "runtime", "eu-1"]).await.with(0);
     assert_eq!(watching.end().await, 2);
 }

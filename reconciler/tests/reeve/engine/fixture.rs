@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use super::reeve::Reeve;
 
-pub(crate) struct Scene {
+pub(crate) struct Fixture {
     pub(crate) cluster: Cluster,
     pub(crate) client: Client,
     /// Where the source and its runtimes are.
@@ -31,7 +31,7 @@ pub(crate) struct Scene {
     components: Mutex<BTreeMap<String, (String, String)>>,
 }
 
-impl Scene {
+impl Fixture {
     /// On the shared cluster, with one runtime that says nothing.
     pub(crate) async fn new(prefix: &str) -> Self {
         Self::on(Cluster::shared().await, prefix).await
@@ -41,7 +41,7 @@ impl Scene {
         cluster.crds().await;
         let namespace = cluster.namespace(prefix).await;
         let target = cluster.namespace(&format!("{prefix}-target")).await;
-        let scene = Self {
+        let fixture = Self {
             client: cluster.client(),
             cluster: cluster.clone(),
             runtime: namespace.clone(),
@@ -51,9 +51,9 @@ impl Scene {
             data: TempDir::new().unwrap(),
             components: Mutex::default(),
         };
-        scene.account("reeve-applier").await;
-        scene.runtime(&scene.runtime, "");
-        scene
+        fixture.account("reeve-applier").await;
+        fixture.runtime(&fixture.runtime, "");
+        fixture
     }
 
     /// A `ServiceAccount` that may do everything.
