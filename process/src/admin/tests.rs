@@ -6,22 +6,22 @@ use tokio::task::JoinSet;
 
 use super::*;
 
-struct Scene {
+struct Fixture {
     pages: Pages,
     address: SocketAddr,
     _tasks: JoinSet<()>,
 }
 
-async fn serve() -> Scene {
+async fn serve() -> Fixture {
     let pages = Pages { health: Health::default(), metrics: Metrics::new("reeve") };
     let server = Server::bind("admin requests", "127.0.0.1:0".parse().unwrap()).await.unwrap();
     let address = server.address().unwrap();
     let mut tasks = JoinSet::new();
     tasks.spawn(pages.clone().serve(server));
-    Scene { pages, address, _tasks: tasks }
+    Fixture { pages, address, _tasks: tasks }
 }
 
-impl Scene {
+impl Fixture {
     async fn ask(&self, request: &str) -> String {
         let mut stream = TcpStream::connect(self.address).await.unwrap();
         stream.write_all(format!("{request} HTTP/1.1\r\nhost: x\r\n\r\n").as_bytes()).await.unwrap();

@@ -3,12 +3,12 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::*;
 
-struct Scene {
+struct Fixture {
     address: SocketAddr,
     _serving: JoinSet<()>,
 }
 
-impl Scene {
+impl Fixture {
     /// A server that says `here` to everybody, and never answers who asks for `/never`.
     async fn start() -> Self {
         let server = Server::bind("tests", "127.0.0.1:0".parse().unwrap()).await.unwrap();
@@ -43,28 +43,28 @@ async fn until_closed(stream: &mut TcpStream) -> String {
 
 #[tokio::test]
 async fn a_connection_gets_one_answer_and_is_closed() {
-    let scene = Scene::start().await;
+    let fixture = Fixture::start().await;
     let request = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";
-    let answer = scene.ask(&request.repeat(2)).await;
+    let answer = fixture.ask(&request.repeat(2)).await;
     assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("here"), "{answer}");
     assert_eq!(answer.matches("HTTP/1.1").count(), 1);
 }
 
 #[tokio::test]
 async fn a_head_beyond_the_limits_is_refused() {
-    let scene = Scene::start().await;
+    let fixture = Fixture::start().await;
     let long = format!("GET /?{} HTTP/1.1\r\nhost: x\r\n\r\n", "x".repeat(MAX_HEAD_BYTES));
-    assert!(!scene.ask(&long).await.starts_with("HTTP/1.1 200 "));
+    assert!(!fixture.ask(&long).await.starts_with("HTTP/1.1 200 "));
     let many = format!("GET / HTTP/1.1\r\nhost: x\r\n{}\r\n", "a: b\r\n".repeat(MAX_HEADERS + 1));
-    assert!(scene.ask(&many).await.starts_with("HTTP/1.1 431 "));
+    assert!(fixture.ask(&many).await.starts_with("HTTP/1.1 431 "));
 }
 
 #[tokio::test]
 async fn clients_that_say_nothing_are_cut_and_others_get_their_turn() {
-    let scene = Scene::start().await;
+    let fixture = Fixture::start().await;
     let mut silent = Vec::new();
     for _ in 0..=MAX_CONNECTIONS {
-        silent.push(scene.connect().await);
+        silent.push(fixture.connect().await);
     }
     // The first answer or end that the first silent client sees is the server's patience running out.
     tokio::time::pause();
@@ -72,13 +72,13 @@ async fn clients_that_say_nothing_are_cut_and_others_get_their_turn() {
     until_closed(&mut silent[0]).await;
     assert!(began.elapsed() <= HEAD_WITHIN, "{:?}", began.elapsed());
     tokio::time::resume();
-    assert!(scene.ask("GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.starts_with("HTTP/1.1 200 "));
+    assert!(fixture.ask("GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.starts_with("HTTP/1.1 200 "));
 }
 
 #[tokio::test]
 async fn an_answer_that_does_not_come_is_not_waited_for() {
-    let scene = Scene::start().await;
-    let mut stream = scene.connect().await;
+    let fixture = Fixture::start().await;
+    let mut stream = fixture.connect().await;
     stream.write_all(b"GET /never HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
     tokio::time::pause();
     assert_eq!(until_closed(&mut stream).await, "");
@@ -86,7 +86,7 @@ async fn an_answer_that_does_not_come_is_not_waited_for() {
 
 #[tokio::test]
 async fn an_address_in_use_is_named_with_its_purpose() {
-    let scene = Scene::start().await;
-    let error = Server::bind("tests", scene.address).await.unwrap_err();
-    assert_eq!(error.to_string(), format!("cannot listen for tests on {}", scene.address));
+    let fixture = Fixture::start().await;
+    let error = Server::bind("tests", fixture.address).await.unwrap_err();
+    assert_eq!(error.to_string(), format!("cannot listen for tests on {}", fixture.address));
 }
