@@ -30,7 +30,7 @@ async fn an_ignored_field_that_another_took_is_neither_fought_nor_deleted() {
 }
 
 #[tokio::test]
-async fn an_ignored_field_that_only_we_own_stays_as_it_is() {
+async fn an_ignored_field_that_only_git_decided_changes_with_git() {
     let place = Place::new("payload").await;
     let mut first = deployment();
     first["spec"]["replicas"] = 2.into();
@@ -40,7 +40,7 @@ async fn an_ignored_field_that_only_we_own_stays_as_it_is() {
     let payload = without(&deployment(), Some(&live(&place, &deployment()).await), &replicas(), &manager());
     let applied = place.apply(&payload).await.unwrap();
 
-    assert_eq!(applied.data["spec"]["replicas"], 2);
+    assert_eq!(applied.data["spec"]["replicas"], 0);
 }
 
 #[tokio::test]
