@@ -227,7 +227,7 @@ pub(super) struct NewArgs {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum NewCommand {
-    /// A fleet repository in a folder of this name, with a chart and a runtime
+    /// A fleet repository in a folder of this name or path, with a chart and a runtime
     Fleet(NewThing),
     /// A chart in charts/NAME/0.1.0
     Chart(NewThing),

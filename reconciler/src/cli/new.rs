@@ -1,5 +1,6 @@
 //! `reeve new`: a start that works, with comments that teach. Nothing that exists is overwritten.
 
+use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -26,9 +27,11 @@ type File = (String, String);
 pub(super) fn run(args: &NewArgs, terminal: &mut Terminal) -> Result<Status, Failure> {
     let (thing, made, next) = match &args.what {
         NewCommand::Fleet(thing) => {
-            check_name("fleet", &thing.name)?;
+            // A path says where it goes; what it is called is its last part.
+            let name = Path::new(&thing.name).file_name().and_then(OsStr::to_str).unwrap_or_default();
+            check_name("fleet", name)?;
             let at = below(&thing.path, &thing.name);
-            write_all(&at, &at, &fleet(&thing.name))?;
+            write_all(&at, &at, &fleet(name))?;
             let shown = at.display();
             (thing, at.clone(), format!("try `reeve validate {shown}` and `reeve render {shown}`"))
         }

@@ -85,10 +85,18 @@ fn nothing_is_overwritten() {
 #[test]
 fn names_are_those_that_kubernetes_takes_and_charts_belong_into_fleets() {
     let folder = Repository::empty();
-    for name in ["../x", "Shop", "a b", ""] {
+    for name in ["x/..", "Shop", "a b", "/", ""] {
         folder.reeve(&["new", "fleet", name]).with(2);
     }
     let ended = folder.reeve(&["new", "chart", "web"]).with(2);
     assert!(ended.err.contains("this folder is not a fleet repository"), "{}", ended.err);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_fleet_is_made_where_a_path_says() {
+    let folder = Repository::empty();
+    let ended = folder.reeve(&["new", "fleet", "teams/shop"]).with(0);
+    assert!(ended.out.starts_with("made teams/shop in teams/shop\n"), "{}", ended.out);
+    folder.reeve(&["validate", "teams/shop"]).with(0);
 }
