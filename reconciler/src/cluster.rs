@@ -17,10 +17,12 @@ use crate::clock::after;
 
 mod apply;
 mod breaker;
+mod contend;
 mod dry_run;
 mod error;
 mod flights;
 mod kinds;
+mod redact;
 mod remove;
 
 pub use apply::{Applied, Applier};

@@ -8,18 +8,19 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectM
 use kube::api::DynamicObject;
 use kube::{Api, Client, Resource as _};
 use reeve_crds::runtime::policy::{Adoption, Recreate};
-use reeve_renderer::bundle::COMPONENT_LABEL;
 use reeve_renderer::object::ObjectKey;
 use serde::Deserialize as _;
 use serde_json::Value;
 
+use super::contend::fenced;
+use super::redact::redact;
 use super::{Account, ApplyError, Cluster, Gone, Kind};
 use crate::clock::Clock;
 use crate::desired::{DesiredObject, is_precious};
-use crate::fields::{self, Conflicts, Settlement};
+use crate::fields::Conflicts;
 use crate::health::needs_whole;
 use crate::live::{Hub, Live};
-use crate::owner::{self, Owner};
+use crate::owner::Owner;
 use crate::payload;
 use crate::refusal::{Reason, Refusal};
 
@@ -104,31 +105,6 @@ impl Applier {
             }
         }
         Err(ApplyError::Unsteady { object: object.key.clone() })
-    }
-
-    /// What is done about a conflict: the version against which to force, if so; otherwise the plain way is free now.
-    async fn give_way(
-        &self,
-        write: &Write<'_>,
-        conflict: Conflicts,
-        freed: Option<&Owner>,
-    ) -> Result<Option<String>, ApplyError> {
-        let key = &write.object.key;
-        let got = api(write.client.clone(), write.kind, key).get_metadata_opt(&key.name).await;
-        let got = self.answered(got).map_err(|refusal| ApplyError::Refused { object: key.clone(), refusal })?;
-        let Some(there) = got else { return Ok(None) };
-        match fields::settle(&conflict, &there.metadata, &self.owner, freed, self.adoption) {
-            Settlement::Force => Ok(there.metadata.resource_version),
-            Settlement::TakeOver => {
-                self.take_over(write, &there.metadata, freed).await?;
-                Ok(None)
-            }
-            Settlement::Claimed(owner) => {
-                let component = there.metadata.labels.and_then(|mut labels| labels.remove(COMPONENT_LABEL));
-                Err(ApplyError::Claimed { object: key.clone(), owner, component })
-            }
-            Settlement::Refuse => Err(ApplyError::Conflict { object: key.clone(), conflict }),
-        }
     }
 
     /// The kind of an object, which must live where the object says it does.
@@ -272,7 +248,8 @@ impl Applier {
                 "change it back, or set policy.recreate: OnImmutable in the runtime's file (spec.recreate of a Runtime that has none) to delete it and make it anew"
             }
         };
-        Err(ApplyError::Immutable { object: object.key.clone(), message: refusal.message, advice })
+        let message = redact(&refusal.message, &object.key, &object.value());
+        Err(ApplyError::Immutable { object: object.key.clone(), message, advice })
     }
 
     /// Deletes what cannot be changed, if that is allowed, so that it can be made anew.
@@ -282,27 +259,6 @@ impl Applier {
         match self.delete(&write.object.key, write.kind, uid.as_deref()).await? {
             Gone::Yes | Gone::Before => Ok(()),
             Gone::Deleting => self.until_gone(&write.object.key, write.kind, RECREATE_WITHIN).await,
-        }
-    }
-
-    /// Makes the fields of `kubectl apply`, and of runtimes that have no claim any more, ours, so that what leaves Git
-    /// leaves the object. True if there were any, or if somebody wrote since: then it has to be applied once more.
-    async fn take_over(
-        &self,
-        write: &Write<'_>,
-        metadata: &ObjectMeta,
-        freed: Option<&Owner>,
-    ) -> Result<bool, ApplyError> {
-        let managed = metadata.managed_fields.as_deref().unwrap_or_default();
-        let is_free = is_free(metadata, &self.owner, freed);
-        let Some(takeover) = fields::takeover(managed, &self.owner.manager(), |_| is_free) else { return Ok(false) };
-        let version = metadata.resource_version.as_deref().unwrap_or_default();
-        let patch = serde_json::to_vec(&takeover.patch(version)).unwrap_or_default();
-        let types = (JSON_PATCH, METADATA_ONLY);
-        match self.patch(write.client, write.object, write.kind, types, "", &patch).await {
-            Ok(_) => Ok(true),
-            Err(Sending::Refused(refusal)) if matches!(refusal.reason, Reason::Conflict | Reason::Invalid) => Ok(true),
-            Err(sending) => Err(sending.about(write.object)),
         }
     }
 
@@ -326,10 +282,10 @@ const RECREATE_WITHIN: Duration = Duration::from_mins(1);
 const ROUNDS: usize = 5;
 
 /// One object on its way.
-struct Write<'a> {
-    client: &'a Client,
-    object: &'a DesiredObject,
-    kind: &'a Kind,
+pub(super) struct Write<'a> {
+    pub(super) client: &'a Client,
+    pub(super) object: &'a DesiredObject,
+    pub(super) kind: &'a Kind,
     body: &'a Arc<[u8]>,
 }
 
@@ -347,10 +303,13 @@ pub(super) enum Sending {
 
 impl Sending {
     pub(super) fn about(self, object: &DesiredObject) -> ApplyError {
-        let object = object.key.clone();
+        let key = object.key.clone();
         match self {
-            Self::Conflict(conflict) => ApplyError::Conflict { object, conflict },
-            Self::Refused(refusal) => ApplyError::Refused { object, refusal },
+            Self::Conflict(conflict) => ApplyError::Conflict { object: key, conflict },
+            Self::Refused(refusal) => {
+                let message = redact(&refusal.message, &key, &object.value());
+                ApplyError::Refused { object: key, refusal: Refusal { message, ..refusal } }
+            }
         }
     }
 }
@@ -362,18 +321,6 @@ pub(super) fn body(object: &DesiredObject, live: Option<&Value>, owner: &Owner) 
     }
     let body = payload::without(&object.value(), live, &object.ignored, &owner.manager());
     serde_json::to_vec(&body).unwrap_or_default().into()
-}
-
-/// The same, to be refused unless the object has this version.
-fn fenced(body: &[u8], version: &str) -> Arc<[u8]> {
-    let mut object: Value = serde_json::from_slice(body).unwrap_or_default();
-    object["metadata"]["resourceVersion"] = version.into();
-    serde_json::to_vec(&object).unwrap_or_default().into()
-}
-
-/// Whether no other runtime has a claim to an object.
-pub(super) fn is_free(metadata: &ObjectMeta, ours: &Owner, freed: Option<&Owner>) -> bool {
-    owner::hold(metadata).owner.is_none_or(|owner| owner == *ours || Some(&owner) == freed)
 }
 
 /// Whether the answer must be the whole object, since its health is in it.

@@ -8,7 +8,8 @@ use reeve_renderer::bundle::{COMPONENT_LABEL, MANAGED_BY};
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use super::apply::{APPLY, JSON, Sending, body, is_free, managed_fields};
+use super::apply::{APPLY, JSON, Sending, body, managed_fields};
+use super::contend::is_free;
 use super::{Applier, ApplyError, Kind};
 use crate::desired::DesiredObject;
 use crate::fields::{self, Settlement};

@@ -1,6 +1,8 @@
 //! What the API server refuses is told with object and reason, and keeps no other component back.
 
+use kube::api::{DeleteParams, Patch, PatchParams};
 use reeve_crds::State;
+use reeve_tests::eventually;
 use serde_json::json;
 
 use super::fixture::{Fixture, config};
@@ -119,4 +121,48 @@ async fn an_admission_policy_that_refuses() {
     fixture.component("bad", "1.1.0", &config("said", "kind word"));
     fixture.push();
     fixture.component_is("bad", State::Ready, "Succeeded").await;
+}
+
+#[tokio::test]
+async fn a_policy_that_repeats_the_value_of_a_secret_is_not_repeated() {
+    let fixture = Fixture::new("repeats").await;
+    let selector = json!({ "matchLabels": { "kubernetes.io/metadata.name": fixture.target } });
+    let rules =
+        json!([{ "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["secrets"] }]);
+    let validations = json!([{ "expression": "false", "messageExpression": "'weak: ' + object.data.password" }]);
+    let policy = json!({ "spec": {
+        "matchConstraints": { "resourceRules": rules, "namespaceSelector": selector }, "validations": validations,
+    } });
+    let (group, name) = ("admissionregistration.k8s.io/v1", fixture.target.as_str());
+    fixture.apply(group, "ValidatingAdmissionPolicy", None, name, policy).await;
+    let binding = json!({ "spec": { "policyName": name, "validationActions": ["Deny"] } });
+    fixture.apply(group, "ValidatingAdmissionPolicyBinding", None, name, binding).await;
+    let secret =
+        json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "probe" }, "data": { "password": "" } });
+    let params = PatchParams { dry_run: true, ..PatchParams::apply("somebody") };
+    eventually("the policy is known", || async {
+        let there = fixture.dynamic("v1", "Secret", Some(&fixture.target));
+        there.patch("probe", &params, &Patch::Apply(&secret)).await.map_or(Ok(()), |_| Err("accepted"))
+    })
+    .await;
+
+    fixture.component(
+        "bad",
+        "1.0.0",
+        "apiVersion: v1\nkind: Secret\nmetadata: { name: db }\nstringData: { password: hunter2-hunter2 }\n",
+    );
+    fixture.push();
+    fixture.follow().await;
+    let reeve = fixture.reeve();
+    let failure =
+        fixture.component_is("bad", State::Warning, "RefusedByWebhook").await.status.unwrap().failure.unwrap();
+    assert!(failure.message.ends_with("weak: (a value of the Secret)"), "{}", failure.message);
+    let told = fixture.event("RefusedByWebhook", &["weak"]).await;
+    let log = reeve.log();
+    for said in [told, log] {
+        assert!(!said.contains("hunter2") && !said.contains("aHVudGVyMi1odW50ZXIy"), "{said}");
+    }
+    for kind in ["ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy"] {
+        fixture.dynamic(group, kind, None).delete(name, &DeleteParams::default()).await.unwrap();
+    }
 }
