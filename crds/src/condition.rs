@@ -21,6 +21,8 @@ pub mod types {
     pub const VERIFIED: &str = "Verified";
     /// `GitSource`: the whole repository is valid; the commit may be applied.
     pub const VALIDATED: &str = "Validated";
+    /// `GitSource`: the Runtimes are what the revision in force says.
+    pub const PUBLISHED: &str = "Published";
     /// `Runtime`, `RuntimeComponent`: the desired digest was applied.
     pub const APPLIED: &str = "Applied";
     /// `Runtime`, `RuntimeComponent`: all applied objects are healthy.
@@ -69,6 +71,8 @@ pub mod reason {
     pub const CONFLICT: &str = "Conflict";
     /// What the spec asks for cannot be done here.
     pub const UNSUPPORTED: &str = "Unsupported";
+    /// More would be removed than the fleet repository allows.
+    pub const OVER_BUDGET: &str = "OverBudget";
     /// Nothing was heard for three intervals.
     pub const SILENT: &str = "Silent";
     /// The cluster is not what `spec.capabilities` says.

@@ -26,6 +26,7 @@ mod lfs;
 mod listing;
 mod load;
 pub mod policy;
+mod removals;
 pub mod selector;
 pub mod target;
 pub mod values;
@@ -34,6 +35,7 @@ pub use chart::Chart;
 pub use health::HealthRule;
 pub use load::Loader;
 pub use policy::Policy;
+pub use removals::RemovalLimit;
 pub use selector::Selector;
 pub use target::Target;
 pub use values::Values;
@@ -86,6 +88,8 @@ pub struct Settings {
     pub limits: Limits,
     /// How many objects a runtime may have.
     pub objects: usize,
+    /// How many runtimes the next commit may remove.
+    pub removals: RemovalLimit,
     /// Whether a change to a released chart is an error.
     pub released_charts: ReleasedCharts,
 }
@@ -102,6 +106,7 @@ impl Default for Settings {
             waves: Vec::new(),
             limits: Limits::default(),
             objects: 10_000,
+            removals: RemovalLimit::default(),
             released_charts: ReleasedCharts::Error,
         }
     }

@@ -19,7 +19,7 @@ pub struct GitSourceStatus {
     /// How the source and its runtimes are doing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<State>,
-    /// Details of the state: Ready, Fetched, Verified, Validated.
+    /// Details of the state: Ready, Fetched, Verified, Validated, Published.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "condition::list")]
     pub conditions: Vec<Condition>,

@@ -54,7 +54,7 @@ impl Decoder {
             settings.components = self.components(components, true);
         }
         if let Some(limits) = fields.get("limits") {
-            (settings.limits, settings.objects) = self.limits(limits);
+            self.limits(limits, &mut settings);
         }
         if let Some(policy) = fields.get("policy") {
             let words = [("Error", ReleasedCharts::Error), ("Warning", ReleasedCharts::Warning)];
@@ -81,21 +81,24 @@ impl Decoder {
         rules
     }
 
-    fn limits(&mut self, field: &Field<'_>) -> (Limits, usize) {
-        let fields = self.map(field, &["steps", "memoryMiB", "outputMiB", "objects"]);
+    fn limits(&mut self, field: &Field<'_>, settings: &mut Settings) {
+        let fields = self.map(field, &["steps", "memoryMiB", "outputMiB", "objects", "removals"]);
+        if let Some(removals) = fields.get("removals").and_then(|field| self.removals(field)) {
+            settings.removals = removals;
+        }
         let mut number = |key: &str, most: i64, default: u64| {
             let given = fields.get(key).and_then(|field| self.number(field, 1, most));
             given.and_then(|number| u64::try_from(number).ok()).unwrap_or(default)
         };
         let defaults = Limits::default();
-        let limits = Limits {
+        settings.limits = Limits {
             steps: number("steps", 1_000_000_000, defaults.steps),
             memory: number("memoryMiB", 4096, defaults.memory >> 20) << 20,
             output: number("outputMiB", 256, defaults.output >> 20) << 20,
             depth: defaults.depth,
         };
         let objects = number("objects", 1_000_000, Settings::default().objects as u64);
-        (limits, usize::try_from(objects).unwrap_or(usize::MAX))
+        settings.objects = usize::try_from(objects).unwrap_or(usize::MAX);
     }
 
     pub(super) fn channel(&mut self, node: &Node) -> Channel {

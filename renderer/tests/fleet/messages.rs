@@ -138,6 +138,14 @@ const CASES: &[(&[(&str, &str)], &str)] = &[
         "fleet.yaml:3:17 out-of-range at limits.steps: `limits.steps` must be between 1 and 1000000000, not 0",
     ),
     (
+        &[("fleet.yaml", "kind: Fleet\ndefaults: {channel: regular}\nlimits: {removals: 0%}\n")],
+        "fleet.yaml:3:20 out-of-range at limits.removals: `limits.removals` must be a number, or a percentage from 1% to 100%, not `0%` (write it like 50 or 20%)",
+    ),
+    (
+        &[("fleet.yaml", "kind: Fleet\ndefaults: {channel: regular}\nlimits: {removals: -1}\n")],
+        "fleet.yaml:3:20 out-of-range at limits.removals: `limits.removals` must be between 0 and 1000000, not -1",
+    ),
+    (
         &[
             ("fleet.yaml", "kind: Fleet\ndefaults: {channel: regular}\nlimits: {objects: 1}\n"),
             ("charts/web/1.0.0/crds/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n"),
