@@ -190,6 +190,15 @@ impl Keeper {
         self.wait_for(number).await
     }
 
+    /// As [`flush`](Self::flush), for what goes: the pages of a namespace that is being deleted go with it, and with them
+    /// all that they could ever be needed for.
+    pub async fn flush_last(&self) -> Result<(), LedgerError> {
+        match self.flush().await {
+            Err(LedgerError::Write { refusal, .. }) if refusal.reason == Reason::NamespaceTerminating => Ok(()),
+            flushed => flushed,
+        }
+    }
+
     async fn wait_for(&self, number: u64) -> Result<(), LedgerError> {
         let mut stored = self.0.stored.subscribe();
         // An older failure is no answer to this request.

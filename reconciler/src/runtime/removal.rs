@@ -129,7 +129,7 @@ pub(super) async fn dissolve(
         remove(ctx, &applier, target, plan.removals, ctx.spec.timeout.into(), report).await?;
     }
     // That nothing is left is written down before anyone is told.
-    ctx.keeper.flush().await?;
+    ctx.keeper.flush_last().await?;
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! What becomes of runtimes when they, or the sources that they come from, are deleted.
 
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::api::{DeleteParams, Patch, PatchParams};
 use reeve_crds::{GitSource, Runtime, State};
 use reeve_tests::until;
@@ -89,4 +89,21 @@ async fn a_runtime_whose_source_is_gone_can_be_deleted() {
     fixture.api::<Runtime>().delete(&fixture.runtime, &DeleteParams::default()).await.unwrap();
     fixture.gone(&fixture.api::<Runtime>(), &fixture.runtime).await;
     assert!(fixture.there::<ConfigMap>().get_opt("settings").await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn a_namespace_that_is_deleted_takes_its_source_and_its_runtimes_along() {
+    let scene = Scene::mortal("namespace").await;
+    scene.component("web", "1.0.0", &(config("settings", "git") + &config("more", "git")));
+    scene.component_with("base", "1.0.0", "{ dependsOn: [web] }", &config("base", "git"));
+    let first = scene.push();
+    scene.follow().await;
+    let _reeve = scene.reeve();
+    scene.applied(&first).await;
+    let namespaces: kube::Api<Namespace> = kube::Api::all(scene.client.clone());
+    namespaces.delete(&scene.namespace, &DeleteParams::default()).await.unwrap();
+    scene.gone(&namespaces, &scene.namespace).await;
+    for name in ["settings", "more", "base"] {
+        assert!(scene.there::<ConfigMap>().get_opt(name).await.unwrap().is_none(), "{name}");
+    }
 }
