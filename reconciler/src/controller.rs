@@ -2,39 +2,31 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
 use kube::core::{NamespaceResourceScope, PartialObjectMeta};
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client, ResourceExt as _};
-use reeve_crds::runtime::target::TargetType;
 use reeve_crds::{GitSource, Inventory, Runtime, RuntimeComponent, State};
 use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
-use tracing::{debug, error, warn};
+use tracing::error;
 
-use crate::clock::since;
 use crate::live::{self, Pace};
-use crate::refusal::Reason;
-use crate::runtime::{End, Handle, Rollup, Setup, Standing, Wish};
+use crate::runtime::{DesiredState, Handle, Message, Rollup, Wish};
 use crate::source::{Runtimes, Source, SourceSetup};
 
 mod hearing;
 mod pages;
+mod supervise;
 mod unsupported;
 
 use hearing::Hearing;
 use pages::{Lost, Pages};
+use supervise::supervise;
 
 type Id = (Arc<str>, Arc<str>);
-
-/// First pause before a worker that failed is started again.
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_mins(1);
-/// For how long an API server that asks for some time, as right after an installation, gets it without a word.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// All runtimes that are known, and the way to their workers.
 #[derive(Clone, Debug, Default)]
@@ -47,14 +39,31 @@ struct Known {
 }
 
 impl Registry {
+    /// A Runtime is gone. What Git wants of the next one of its name stays known.
+    fn forget(&self, id: &Id) {
+        let mut known = self.lock();
+        let is_wanted = known.get_mut(id).is_some_and(|known| {
+            let Message { desired, source_suspended, .. } = known.handle.message();
+            let is_wanted = matches!(desired, DesiredState::Present(_));
+            known.object = None;
+            known.handle = Handle::new();
+            known.handle.tell(|message| *message = Message { desired, source_suspended, ..Message::default() });
+            is_wanted
+        });
+        if !is_wanted {
+            known.remove(id);
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<Id, Known>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Runtimes for Registry {
-    fn handle(&self, namespace: &str, name: &str) -> Handle {
-        self.lock().entry((namespace.into(), name.into())).or_default().handle.clone()
+    fn tell(&self, namespace: &str, name: &str, change: &mut dyn FnMut(&mut Message) -> bool) {
+        // Under the lock: what is told must not get lost with a Runtime of the same name that goes at this moment.
+        self.lock().entry((namespace.into(), name.into())).or_default().handle.tell_if(change);
     }
 
     fn object(&self, namespace: &str, name: &str) -> Option<Arc<Runtime>> {
@@ -65,9 +74,7 @@ impl Runtimes for Registry {
         let known = self.lock();
         let of_source = known.iter().filter(|((of, _), known)| {
             let runtime = known.object.as_ref();
-            **of == *namespace
-                && runtime
-                    .is_some_and(|runtime| runtime.spec.source_ref.as_ref().is_some_and(|from| from.name == source))
+            **of == *namespace && runtime.is_some_and(|runtime| source_of(runtime) == Some(source))
         });
         of_source.map(|((_, name), _)| name.clone()).collect()
     }
@@ -236,43 +243,40 @@ impl Controller {
     fn take_runtime(&mut self, object: Runtime) {
         let id = id_of(&object);
         let object = Arc::new(object);
-        let source = object.spec.source_ref.as_ref().map(|source| source.name.as_str());
-        let rollup = self.rollup(&id.0, source);
-        let handle = {
+        let rollup = self.rollup(&id.0, source_of(&object));
+        let (before, handle) = {
             let mut known = self.registry.lock();
             let known = known.entry(id.clone()).or_default();
-            known.object = Some(object.clone());
-            known.handle.clone()
+            (known.object.replace(object.clone()), known.handle.clone())
         };
-        handle.tell(|message| message.object = Some(object.clone()));
-        if object.spec.target.kind != TargetType::InCluster {
-            let setup = self.setup.setup.clone();
-            self.workers.spawn(async move { unsupported::tell(&setup, &object, &rollup).await });
-            return;
+        if let Some(before) = before.filter(|before| source_of(before) != source_of(&object)) {
+            // It counts with one source only.
+            self.rollup(&id.0, source_of(&before)).remove(&id.1);
         }
+        let status = object.status.as_ref();
+        let ready = status.and_then(|status| status.conditions.iter().find(|condition| condition.type_ == "Ready"));
+        let message = ready.map_or("it was not looked at yet", |ready| &ready.message);
+        rollup.add(&id.1, status.and_then(|status| status.state).unwrap_or(State::Processing), message);
+        handle.tell(|message| {
+            message.set_object(object.clone());
+            message.rollup = rollup.clone();
+        });
         if self.runtimes.get(&id).is_none_or(AbortHandle::is_finished) {
-            if let Some((status, state)) = object.status.as_ref().and_then(|status| Some((status, status.state?))) {
-                let ready = status.conditions.iter().find(|condition| condition.type_ == "Ready");
-                rollup.set_first(&id.1, state, ready.map_or("", |ready| &ready.message));
-            }
-            let setup = self.setup.setup.clone();
-            let name = id.1.clone();
-            let worker = self.workers.spawn(keep(handle, setup, rollup, name));
+            let worker = self.workers.spawn(supervise(handle, self.setup.setup.clone(), id.1.clone()));
             self.runtimes.insert(id, worker);
         }
     }
 
     fn drop_runtime(&mut self, object: &Runtime) {
         let id = id_of(object);
-        let source = object.spec.source_ref.as_ref().map(|source| source.name.as_str());
+        let source = source_of(object);
         self.rollup(&id.0, source).remove(&id.1);
         if let Some(worker) = self.runtimes.remove(&id) {
             worker.abort();
         }
-        let left = self.registry.lock().remove(&id);
-        // Deleted by hand although its file is there: the source makes it anew.
-        let source = source.and_then(|source| self.sources.get(&(id.0.clone(), source.into())));
-        if let (Some(_), Some((objects, _))) = (left, source) {
+        self.registry.forget(&id);
+        // Deleted by hand although its file is there: the source makes it anew. Or one less is on its way out.
+        if let Some((objects, _)) = source.and_then(|source| self.sources.get(&(id.0.clone(), source.into()))) {
             objects.send_modify(|_| {});
         }
     }
@@ -287,13 +291,17 @@ impl Controller {
 
     /// Deleted by hand, or by us.
     fn drop_component(&self, object: &RuntimeComponent) {
-        let namespace = object.namespace().unwrap_or_default();
         let component: Arc<str> = object.spec.component.as_str().into();
         let uid = object.metadata.uid.clone().unwrap_or_default();
-        self.registry.handle(&namespace, &object.spec.runtime).tell(|message| {
-            message.components.remove(&component);
-            message.lost.insert(component, uid);
-        });
+        let id = (object.namespace().unwrap_or_default().into(), object.spec.runtime.as_str().into());
+        let known = self.registry.lock();
+        // With its Runtime gone there is nobody to miss it.
+        if let Some(known) = known.get(&id) {
+            known.handle.tell(|message| {
+                message.components.remove(&component);
+                message.lost.insert(component, uid);
+            });
+        }
     }
 
     /// Deleted by hand, or with a Runtime of the same name that is gone.
@@ -308,8 +316,10 @@ impl Controller {
         let namespace = object.namespace().unwrap_or_default();
         let component: Arc<str> = object.spec.component.as_str().into();
         let wish = Wish::of(object);
-        let handle = self.registry.handle(&namespace, &object.spec.runtime);
-        handle.tell_if(|message| message.components.insert(component, wish.clone()) != Some(wish));
+        self.registry.tell(&namespace, &object.spec.runtime, &mut |message| {
+            let wish = wish.clone();
+            message.components.insert(component.clone(), wish.clone()) != Some(wish)
+        });
     }
 
     fn take_source(&mut self, object: GitSource) {
@@ -341,38 +351,16 @@ impl Controller {
         }
         // Its runtimes stay as they are and belong to nobody.
         for name in self.registry.of_source(&id.0, &id.1) {
-            self.registry.handle(&id.0, &name).tell(|message| message.source_suspended = true);
+            self.registry.tell(&id.0, &name, &mut |message| !std::mem::replace(&mut message.source_suspended, true));
         }
     }
+}
+
+/// The source that a Runtime comes from.
+fn source_of(object: &Runtime) -> Option<&str> {
+    object.spec.source_ref.as_ref().map(|source| source.name.as_str())
 }
 
 fn id_of(object: &impl kube::ResourceExt) -> Id {
     (object.namespace().unwrap_or_default().into(), object.name_any().into())
-}
-
-/// Keeps a worker working.
-async fn keep(handle: Handle, setup: Setup, rollup: Rollup, name: Arc<str>) {
-    let mut pause = FIRST_PAUSE;
-    let first = setup.clock.now();
-    loop {
-        let began = setup.clock.now();
-        match Box::pin(handle.work(setup.clone(), rollup.clone())).await {
-            Ok(End::Gone | End::Stopped) => return,
-            Err(trouble) if trouble.reason == Reason::Throttled.as_str() && since(began, first) < PATIENCE => {
-                debug!(runtime = %name, reason = trouble.reason, "starts anew: {}", trouble.message);
-            }
-            Err(trouble) => {
-                warn!(runtime = %name, reason = trouble.reason, "starts anew: {}", trouble.message);
-                rollup.set(&name, Standing { state: State::Error, message: trouble.message, ..Standing::default() });
-            }
-        }
-        if since(setup.clock.now(), began) > LONGEST_PAUSE {
-            pause = FIRST_PAUSE;
-        }
-        tokio::select! {
-            () = setup.stop.cancelled() => return,
-            () = setup.clock.sleep(pause) => {}
-        }
-        pause = (pause * 2).min(LONGEST_PAUSE);
-    }
 }

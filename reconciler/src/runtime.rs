@@ -43,8 +43,9 @@ pub use reporter::{Outlet, component_name};
 pub(crate) use reporter::{as_json, put_status, unflipped};
 pub(crate) use status::{cut, set_condition, weight};
 pub use trouble::Trouble;
-pub(crate) use worker::release;
-pub use worker::{Assignment, End, FINALIZER, Handle, Message, Rollup, RollupInner, Setup, Standing, Wish};
+pub use worker::{
+    Assignment, DesiredState, End, FINALIZER, Handle, Message, Role, Rollup, RollupInner, Setup, Standing, Wish,
+};
 
 use budget::Budget;
 use contest::Contests;

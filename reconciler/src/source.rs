@@ -1,6 +1,8 @@
 //! Follows one repository: fetches, checks, renders, and tells the runtimes what they should be.
 //!
 //! A revision that cannot be had or used changes nothing: the last good one stays in force, and what is wrong is told.
+//! What is in force is published in small batches. Between two of them the source looks whether it is suspended or
+//! deleted, and whether there is a newer commit.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,29 +12,33 @@ use jiff::Timestamp;
 use reeve_crds::git_source::GitRef;
 use reeve_crds::{GitSource, Runtime, annotation};
 use tokio::sync::{Notify, watch};
-use tracing::{info, warn};
 
-use crate::clock::{after, since};
+use crate::clock::after;
 use crate::desired::Revision;
-use crate::git::{CommitFacts, Fetched, Hooks, Mirrors};
-use crate::hash;
+use crate::git::{Hooks, Mirrors};
 use crate::metrics::SourceStanding;
-use crate::runtime::{Handle, Rollup, Setup};
+use crate::runtime::{Message, Rollup, Setup};
 
 mod fetching;
+mod finalizer;
 mod hooks;
 mod object;
+mod publication;
 mod publish;
+mod revision;
 mod status;
 mod telling;
 mod trust;
 mod workshop;
+mod write;
 
 pub use object::spec;
 
 use hooks::Listening;
-use status::{Finding, Report};
-use workshop::{OpenError, Workshop};
+use publication::Publication;
+use publish::Writing;
+use status::Report;
+use workshop::Workshop;
 
 /// How long the state of runtimes may take to show on their source.
 const ROLLUP: Duration = Duration::from_secs(2);
@@ -41,8 +47,8 @@ const FIRST_PAUSE: Duration = Duration::from_secs(2);
 
 /// Where runtimes are found by their name, and what a source may do to them.
 pub trait Runtimes: Send + Sync {
-    /// The way to a runtime's worker, be it there yet or not.
-    fn handle(&self, namespace: &str, name: &str) -> Handle;
+    /// Tells a runtime's worker something, be it there yet or not. The change says whether it is news.
+    fn tell(&self, namespace: &str, name: &str, change: &mut dyn FnMut(&mut Message) -> bool);
 
     /// The Runtime as the cluster has it.
     fn object(&self, namespace: &str, name: &str) -> Option<Arc<Runtime>>;
@@ -84,10 +90,16 @@ pub struct Source {
     wake: Arc<Notify>,
     workshop: Arc<Workshop>,
     in_force: Option<InForce>,
+    publication: Publication,
+    writing: Writing,
     /// The commit that was found the last time, and by which reference.
     last_seen: Option<(GitRef, String)>,
     failures: u32,
     next_poll: Timestamp,
+    /// When the status is written at the latest while more is to be published.
+    next_status: Timestamp,
+    /// What asks to reconcile, until that is done.
+    request: Option<String>,
     report: Report,
     standing: SourceStanding,
     written: serde_json::Value,
@@ -118,11 +130,15 @@ impl Source {
         let status = object.status.clone().unwrap_or_default();
         let now = with.setup.clock.now();
         // That it was not trusted before a restart is no news after it.
-        let told = status::distrust(&status).map(|line| ("signature", line)).into_iter().collect();
+        let withheld = status::withheld(&status.conditions);
+        let withheld = withheld.map(|finding| ("removals", format!("{}: {}", finding.reason, finding.message)));
+        let told = status::distrust(&status).map(|line| ("signature", line)).into_iter().chain(withheld).collect();
         Self {
             namespace: object.metadata.namespace.as_deref().unwrap_or_default().into(),
             name: object.metadata.name.as_deref().unwrap_or_default().into(),
             next_poll: now,
+            next_status: now,
+            request: None,
             written: crate::runtime::as_json(&status),
             report: Report::begin(status, now),
             standing: with.setup.metrics.follow_source(),
@@ -133,6 +149,8 @@ impl Source {
             wake: Arc::new(Notify::new()),
             workshop: Arc::new(Workshop::new()),
             in_force: None,
+            publication: Publication::default(),
+            writing: Writing::default(),
             last_seen: None,
             failures: 0,
             told,
@@ -161,18 +179,28 @@ impl Source {
                     () = self.pull() => {}
                 }
             }
-            self.publish_status().await;
+            let more = tokio::select! {
+                () = stop.cancelled() => break,
+                more = self.publish() => more,
+            };
+            let now = clock.now();
+            if !more || now >= self.next_status {
+                self.next_status = after(now, ROLLUP);
+                self.publish_status().await;
+            }
             let next_look = self.next_look();
             tokio::select! {
+                biased;
                 () = stop.cancelled() => break,
                 changed = self.objects.changed() => {
                     if changed.is_err() {
                         break;
                     }
                     self.take_object();
-                    self.restore().await;
+                    self.restore();
                 }
                 () = wake.notified() => self.next_poll = clock.now(),
+                () = std::future::ready(()), if more => {}
                 () = clock.sleep_until(next_look) => {}
                 () = async {
                     rollup.changed().await;
@@ -183,9 +211,12 @@ impl Source {
     }
 
     fn is_due(&self) -> bool {
-        !self.object.spec.suspend
-            && self.object.metadata.deletion_timestamp.is_none()
-            && self.with.setup.clock.now() >= self.next_poll
+        self.may_act() && self.with.setup.clock.now() >= self.next_poll
+    }
+
+    /// Whether anything may be fetched or published.
+    fn may_act(&self) -> bool {
+        !self.object.spec.suspend && self.object.metadata.deletion_timestamp.is_none()
     }
 
     /// When there is something to do although nobody says so.
@@ -194,7 +225,7 @@ impl Source {
             // Told when its runtimes are gone; a request that failed is sent again.
             return after(self.with.setup.clock.now(), FIRST_PAUSE);
         }
-        if self.object.spec.suspend { Timestamp::MAX } else { self.next_poll }
+        if self.object.spec.suspend { Timestamp::MAX } else { self.next_poll.min(self.writing.retry_at) }
     }
 
     fn take_object(&mut self) {
@@ -203,20 +234,30 @@ impl Source {
         let request = |object: &GitSource| {
             object.metadata.annotations.as_ref().and_then(|all| all.get(annotation::RECONCILE)).cloned()
         };
-        let asked = request(&self.object).filter(|asked| self.report.handled.as_ref() != Some(asked));
+        let is_known = |asked: &String| [&self.report.handled, &self.request].contains(&&Some(asked.clone()));
+        let asked = request(&self.object).filter(|asked| !is_known(asked));
         if before.spec != self.object.spec || asked.is_some() {
             self.next_poll = self.with.setup.clock.now();
             self.failures = 0;
         }
         if before.spec.suspend != self.object.spec.suspend {
+            // When it is resumed, Git is asked first whether they still have to go.
+            for name in self.publication.pause_removals() {
+                self.hold_removal(&name);
+            }
             self.tell_suspend();
         }
     }
 
     fn tell_suspend(&self) {
-        for name in self.with.runtimes.of_source(&self.namespace, &self.name) {
-            let suspended = self.object.spec.suspend;
-            self.with.runtimes.handle(&self.namespace, &name).tell(|message| message.source_suspended = suspended);
+        let suspended = self.object.spec.suspend;
+        // Also those that are in Git and were not seen in the cluster yet.
+        let mut names = self.workshop.names();
+        names.extend(self.with.runtimes.of_source(&self.namespace, &self.name));
+        for name in names {
+            self.with.runtimes.tell(&self.namespace, &name, &mut |message| {
+                std::mem::replace(&mut message.source_suspended, suspended) != suspended
+            });
         }
     }
 
@@ -225,7 +266,8 @@ impl Source {
         let request = self.object.metadata.annotations.as_ref().and_then(|all| all.get(annotation::RECONCILE)).cloned();
         let now = self.with.setup.clock.now();
         self.report.generation = self.object.metadata.generation;
-        self.try_again().await;
+        self.restore();
+        self.write_unwritten();
         match self.fetch().await {
             Ok(fetched) => {
                 let before = std::mem::take(&mut self.failures);
@@ -236,9 +278,6 @@ impl Source {
                 if self.report.is_fetched() {
                     self.recovered("fetch");
                 }
-                if !self.report.unwritten.is_empty() {
-                    self.failures = self.failures.max(1);
-                }
                 if self.failures > 0 {
                     self.failures += before;
                 }
@@ -246,8 +285,11 @@ impl Source {
             Err(finding) => self.unfetched(finding).await,
         }
         self.tell_people();
-        self.report.handled = request.or(self.report.handled.take());
-        self.next_poll = after(self.with.setup.clock.now(), self.pause(self.failures));
+        self.request = request.or(self.request.take());
+        // What is in force is told at once, before all of it is published.
+        let now = self.with.setup.clock.now();
+        self.next_status = now;
+        self.next_poll = after(now, self.pause(self.failures));
     }
 
     /// Until the next look: the interval with some jitter, sooner after failures.
@@ -264,139 +306,5 @@ impl Source {
             .fold(7_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
         // Later by up to a tenth, so that sources made together are not asked together.
         pause.mul_f64(1.0 + f64::from(seed % 100) / 1000.0)
-    }
-
-    /// Takes a fetched commit if it is another than the one in force, and good.
-    async fn consider(&mut self, fetched: Fetched) {
-        let (url, path) = (self.object.spec.url.clone(), self.object.spec.path.clone());
-        let same = self
-            .in_force
-            .as_ref()
-            .is_some_and(|now| *now.revision.commit == *fetched.commit.id && now.url == url && now.path == path);
-        if same {
-            if let Some(in_force) = &mut self.in_force {
-                in_force.revision.shown = fetched.revision.as_str().into();
-            }
-            self.report.revision = Some(fetched.revision);
-            if self.report.rejected.take().is_some() {
-                self.recovered("revision");
-            }
-            return;
-        }
-        let rejected = self.report.rejected.as_ref().and_then(|rejected| rejected.commit.as_deref());
-        if self.in_force.is_some() && rejected == Some(&*fetched.commit.id) && !self.report.spec_changed(&self.object) {
-            return;
-        }
-        let revision = Revision { shown: fetched.revision.as_str().into(), commit: fetched.commit.id.as_str().into() };
-        let began = self.with.setup.clock.now();
-        let opened = self.open(&revision).await;
-        let metrics = &self.with.setup.metrics;
-        metrics.rendered(since(self.with.setup.clock.now(), began));
-        match &opened {
-            Ok(()) => metrics.revision("accepted"),
-            Err(finding) if finding.transient => {}
-            Err(_) => metrics.revision("rejected"),
-        }
-        match opened {
-            Ok(()) => self.accepted(fetched, revision, url, path).await,
-            // Nothing is wrong with the commit: it is tried again.
-            Err(finding) if finding.transient => self.unfetched(finding).await,
-            Err(finding) => self.refused(&revision, finding).await,
-        }
-    }
-
-    async fn accepted(&mut self, fetched: Fetched, revision: Revision, url: String, path: String) {
-        let now = self.with.setup.clock.now();
-        info!(source = %self.name, revision = %revision.shown, "accepted");
-        if self.report.commit.as_ref().is_none_or(|before| before.id != fetched.commit.id) {
-            let signed = self.report.signed_by().map(|by| format!(", signed by {by}")).unwrap_or_default();
-            let CommitFacts { subject, author, .. } = &fetched.commit;
-            let message = format!("{} is in force: {subject} ({author}){signed}", revision.shown);
-            self.event(false, "Accepted", message).await;
-        }
-        self.recovered("revision");
-        self.report.accept(&revision, &fetched.commit, now);
-        let (mirrors, name, commit) = (self.with.mirrors.clone(), self.kept_as(), revision.commit.clone());
-        let kept_url = url.clone();
-        // A force-push must not take away what is in force.
-        let _ = tokio::task::spawn_blocking(move || mirrors.keep(&kept_url, &name, &commit)).await;
-        self.in_force = Some(InForce { url, path, revision });
-    }
-
-    /// After a start with nothing in force: the last good revision, if the mirror still has it.
-    async fn fall_back(&mut self) {
-        if self.workshop.has_any() {
-            return;
-        }
-        let Some(commit) = self.report.commit.clone() else { return };
-        let Some(shown) = self.report.revision.clone() else { return };
-        let revision = Revision { shown: shown.as_str().into(), commit: commit.id.as_str().into() };
-        let (url, path) = (self.object.spec.url.clone(), self.object.spec.path.clone());
-        let opened = if self.was_in_force(&revision).await {
-            self.open(&revision).await
-        } else {
-            let message = "it was not in force here with this url and path, and spec.verify asks for a signature";
-            Err(Finding::new("Unsigned", message, false))
-        };
-        match opened {
-            Ok(()) => {
-                info!(source = %self.name, revision = %revision.shown, "the last good revision is in force");
-                self.in_force = Some(InForce { url, path, revision });
-            }
-            Err(finding) => {
-                if self.is_news("last good", &finding) {
-                    warn!(source = %self.name, revision = %revision.shown, "the last good revision cannot be used: {}", finding.message);
-                }
-            }
-        }
-    }
-
-    /// Under which name what is in force is kept. The path is part of it: another one makes another fleet of a commit.
-    fn kept_as(&self) -> String {
-        hash::of(&serde_json::json!([&*self.namespace, &*self.name, self.object.spec.path]))
-    }
-
-    /// Whether what the status calls the last good revision is known to have been in force, as far as it must be: where
-    /// signatures are asked for, the word of a status is not enough.
-    async fn was_in_force(&self, revision: &Revision) -> bool {
-        if self.object.spec.verify.is_none() {
-            return true;
-        }
-        let (mirrors, name, commit) = (self.with.mirrors.clone(), self.kept_as(), revision.commit.clone());
-        let url = self.object.spec.url.clone();
-        tokio::task::spawn_blocking(move || mirrors.keeps(&url, &name, &commit)).await.unwrap_or(false)
-    }
-
-    /// Reads, checks and renders a revision, and hands it out if it is good.
-    async fn open(&mut self, revision: &Revision) -> Result<(), Finding> {
-        let (mirrors, workshop) = (self.with.mirrors.clone(), self.workshop.clone());
-        let (url, path) = (self.object.spec.url.clone(), self.object.spec.path.clone());
-        let before = self.in_force.clone();
-        let (namespace, source, wanted) = (self.namespace.clone(), self.name.clone(), revision.clone());
-        let opened = tokio::task::spawn_blocking(move || {
-            let unreadable = |error: crate::git::MirrorError| {
-                Finding::new(error.reason(), reeve_process::error_chain(&error), false)
-            };
-            let tree = mirrors.tree(&url, &wanted.commit, &path).map_err(unreadable)?;
-            let before =
-                before.and_then(|before| mirrors.tree(&before.url, &before.revision.commit, &before.path).ok());
-            let before = before.as_ref().map(|tree| tree as &dyn reeve_renderer::tree::Tree);
-            workshop.open(&tree, before, &wanted, (&namespace, &source)).map_err(|error| match error {
-                OpenError::Refused { ref findings } => {
-                    let errors = findings.iter().filter(|finding| finding.is_error());
-                    let reason = if errors.clone().any(|finding| finding.code == "released-chart") {
-                        "ReleasedChartChanged"
-                    } else {
-                        "Invalid"
-                    };
-                    Finding { count: Some(errors.count()), ..Finding::new(reason, error.to_string(), false) }
-                }
-                OpenError::Read(_) => Finding::new("Unreadable", reeve_process::error_chain(&error), true),
-            })
-        });
-        let opened = opened.await.unwrap_or_else(|_| Err(Finding::new("Unreadable", "the render broke off", true)))?;
-        self.hand_out(&opened).await?;
-        self.workshop.accept(&opened);
-        Ok(())
     }
 }

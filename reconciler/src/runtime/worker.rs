@@ -37,12 +37,15 @@ mod handle;
 mod hearing;
 mod outcome;
 mod report;
+mod role;
 mod rollup;
 
 pub use ending::FINALIZER;
-pub(crate) use ending::release;
-pub use handle::{Assignment, Handle, Message, Wish};
+pub use handle::{Assignment, DesiredState, Handle, Message, Wish};
+pub use role::Role;
 pub use rollup::{Rollup, RollupInner, Standing};
+
+use ending::Leaving;
 
 /// What every worker of a cluster gets to work with.
 #[derive(Clone, Debug)]
@@ -72,6 +75,8 @@ pub struct Setup {
 pub enum End {
     /// The runtime is gone.
     Gone,
+    /// The runtime has another target or another source now: nothing of it is under way any more.
+    Moved,
     /// It was asked to.
     Stopped,
 }
@@ -105,6 +110,7 @@ struct Worker {
     ctx: Arc<Context>,
     outlet: Outlet,
     rollup: Rollup,
+    role: Role,
     object: Arc<Runtime>,
     /// What Git wants, as it was told.
     assigned: Option<Assignment>,
@@ -126,8 +132,8 @@ struct Worker {
     dirty: Dirty,
     suspended: bool,
     source_suspended: bool,
-    /// Whether the objects of a Runtime that is being deleted are being seen to.
-    dissolving: bool,
+    /// Why the runtime goes, if it does.
+    leaving: Option<Leaving>,
     status: RuntimeStatus,
     /// When the status of the whole was last put together, and when it has to be again if that was put off.
     told_whole: Timestamp,
@@ -142,7 +148,7 @@ struct Worker {
 }
 
 impl Worker {
-    async fn load(setup: Setup, rollup: Rollup, object: &Arc<Runtime>) -> Result<Self, Trouble> {
+    async fn load(setup: Setup, rollup: Rollup, role: Role, object: &Arc<Runtime>) -> Result<Self, Trouble> {
         let own = setup.cluster.own().map_err(|error| Trouble::passing("Unreachable", error_chain(&error)))?;
         let name: Arc<str> = object.metadata.name.as_deref().unwrap_or_default().into();
         let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
@@ -174,6 +180,7 @@ impl Worker {
             handled: None,
             outlet,
             rollup,
+            role,
             object: object.clone(),
             assigned: None,
             desired: None,
@@ -188,7 +195,7 @@ impl Worker {
             told_offer: object.status.as_ref().and_then(capable::told),
             suspended: false,
             source_suspended: false,
-            dissolving: false,
+            leaving: None,
             told_whole: Timestamp::default(),
             owed_whole: None,
             rollout: None,
@@ -201,17 +208,12 @@ impl Worker {
 
     async fn run(mut self, mut messages: watch::Receiver<Message>) -> Result<End, Trouble> {
         let (keeper, outlet, clock) = (self.ctx.keeper.clone(), self.outlet.clone(), self.ctx.clock.clone());
-        let own = self.setup.cluster.own().map_err(|error| Trouble::passing("Unreachable", error_chain(&error)))?;
-        let pages = Pages {
-            api: Api::namespaced(own, self.object.metadata.namespace.as_deref().unwrap_or_default()),
-            runtime: self.ctx.runtime.clone(),
-            owner: outlet.owner(),
-            writer: self.setup.identity.clone(),
-        };
+        let pages = self.pages()?;
         let stop = self.setup.stop.clone();
         let dirty = self.dirty.clone();
         let mut keeping = std::pin::pin!(keeper.run(pages, &clock));
         let mut reporting = std::pin::pin!(outlet.run());
+        let mut end = End::Stopped;
         loop {
             let next = self.next_timer();
             tokio::select! {
@@ -223,6 +225,10 @@ impl Worker {
                         break;
                     }
                     let message = messages.borrow_and_update().clone();
+                    if Role::of(&message).as_ref() != Some(&self.role) {
+                        end = End::Moved;
+                        break;
+                    }
                     self.hear(message);
                 }
                 () = dirty.changed() => {
@@ -256,9 +262,20 @@ impl Worker {
         tokio::select! {
             fenced = &mut keeping => Err(fenced.into()),
             // A status that is being written is written to its end.
-            () = &mut reporting => Ok(End::Stopped),
-            () = self.stop() => Ok(End::Stopped),
+            () = &mut reporting => Ok(end),
+            () = self.stop() => Ok(end),
         }
+    }
+
+    /// Where the inventory is stored.
+    fn pages(&self) -> Result<Pages, Trouble> {
+        let own = self.setup.cluster.own().map_err(|error| Trouble::passing("Unreachable", error_chain(&error)))?;
+        Ok(Pages {
+            api: Api::namespaced(own, self.object.metadata.namespace.as_deref().unwrap_or_default()),
+            runtime: self.ctx.runtime.clone(),
+            owner: self.outlet.owner(),
+            writer: self.setup.identity.clone(),
+        })
     }
 
     fn next_timer(&self) -> Timestamp {

@@ -45,6 +45,12 @@ pub(super) struct Report {
     pub(super) revision: Option<String>,
     pub(super) commit: Option<Commit>,
     pub(super) rejected: Option<Rejected>,
+    /// The generation of the spec that was looked at before the process started.
+    observed: Option<i64>,
+    /// Why runtimes without a file are not removed.
+    pub(super) withheld: Option<Finding>,
+    /// How many Runtimes are yet to be written, and how many runtimes are yet to go.
+    pub(super) left: (usize, usize),
     /// The spec for which the revision was refused.
     rejected_for: Option<i64>,
     pub(super) handled: Option<String>,
@@ -75,6 +81,7 @@ impl From<GitSourceStatus> for Report {
             rejected: status.rejected,
             handled: status.last_handled_reconcile_at,
             webhook_path: status.webhook_path,
+            withheld: withheld(&status.conditions),
             conditions: status.conditions,
             ..Self::default()
         }
@@ -84,7 +91,7 @@ impl From<GitSourceStatus> for Report {
 impl Report {
     /// What a status left, looked at for the first time.
     pub(super) fn begin(status: GitSourceStatus, now: Timestamp) -> Self {
-        Self { fetched_at: Some(now), ..Self::from(status) }
+        Self { fetched_at: Some(now), observed: status.observed_generation, ..Self::from(status) }
     }
 
     pub(super) fn fetched(&mut self, now: Timestamp) {
@@ -179,6 +186,22 @@ impl Report {
         self.rejected_for = self.generation;
     }
 
+    /// Whether the process before looked at this very spec.
+    pub(super) fn is_of_spec(&self, object: &GitSource) -> bool {
+        self.observed.is_some() && self.observed == object.metadata.generation
+    }
+
+    /// Why the Runtimes are not what the revision in force says, if so.
+    fn unpublished(&self) -> Option<Finding> {
+        let progress = |(writes, removals)| {
+            let message = format!("{writes} Runtimes have yet to be written, and {removals} to go");
+            Finding::new(reason::PROGRESSING, message, true)
+        };
+        let left = Some(self.left).filter(|left| *left != (0, 0)).map(progress);
+        // That something is withheld has to be known after a restart.
+        self.withheld.clone().or_else(|| self.unwritten()).or(left)
+    }
+
     /// What is counted of a source in this state.
     pub(super) fn facts(&self, state: State) -> SourceFacts {
         SourceFacts {
@@ -201,6 +224,12 @@ pub(super) fn distrust(status: &GitSourceStatus) -> Option<String> {
     let is_it = |condition: &&Condition| condition.type_ == types::VERIFIED && condition.status == "False";
     let condition = status.conditions.iter().find(is_it).filter(|_| status.rejected.is_none())?;
     Some(format!("{}: {}", condition.reason, condition.message))
+}
+
+/// What conditions say if runtimes were not removed then because they were too many.
+pub(super) fn withheld(conditions: &[Condition]) -> Option<Finding> {
+    let is_it = |condition: &&Condition| condition.type_ == types::PUBLISHED && condition.reason == reason::OVER_BUDGET;
+    conditions.iter().find(is_it).map(|condition| Finding::new(reason::OVER_BUDGET, &*condition.message, false))
 }
 
 /// The status of a source.
@@ -243,6 +272,13 @@ pub(super) fn source(
         }
         (None, None, None) => {}
     }
+    match report.unpublished() {
+        Some(finding) => set(types::PUBLISHED, false, finding.reason, &finding.message),
+        None if report.revision.is_some() => {
+            set(types::PUBLISHED, true, reason::SUCCEEDED, "the Runtimes are what the revision says");
+        }
+        None => {}
+    }
     if object.spec.verify.is_none() {
         conditions.retain(|condition| condition.type_ != types::VERIFIED);
     }
@@ -284,6 +320,9 @@ fn summary(report: &Report, object: &GitSource, worst: Worst<'_>) -> (State, Str
         let state = if finding.transient { State::Error } else { State::Warning };
         return (state, finding.reason.to_owned(), finding.message);
     }
+    if let Some(finding) = &report.withheld {
+        return (State::Warning, finding.reason.to_owned(), finding.message.clone());
+    }
     if report.revision.is_none() {
         return (State::Processing, reason::PROGRESSING.to_owned(), "nothing was fetched yet".to_owned());
     }
@@ -295,6 +334,10 @@ fn summary(report: &Report, object: &GitSource, worst: Worst<'_>) -> (State, Str
         None => (State::Ready, reason::SUCCEEDED.to_owned(), "all runtimes are ready".to_owned()),
         Some((_, Standing { state: State::Suspended, .. })) => {
             (State::Ready, reason::SUCCEEDED.to_owned(), "all runtimes are ready or suspended".to_owned())
+        }
+        // That a runtime goes does not mean that its source does.
+        Some((name, Standing { state: State::Deleting, message, .. })) => {
+            (State::Processing, reason::PROGRESSING.to_owned(), format!("{name} is on its way out: {message}"))
         }
         Some((name, standing)) => {
             (standing.state, "RuntimeNotReady".to_owned(), format!("{name}: {}", standing.message))

@@ -1,11 +1,20 @@
-//! What is told of a source that fails: a line and an event for each changed failure, and news for people.
+//! What is told of a source: its status, a line and an event for each changed failure, and news for people.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::{Api, Resource as _};
+use reeve_crds::{GROUP, GitSource, State, VERSION};
+use serde_json::Value;
 use tracing::{info, warn};
 
 use super::Source;
-use super::status::Finding;
+use super::status::{self, Finding};
 use crate::desired::Revision;
+use crate::event::{self, Happening};
 use crate::news::News;
+use crate::runtime::{Standing, as_json, put_status, unflipped};
 
 /// Failures in a row after which people are told.
 const REPEATED: u32 = 3;
@@ -41,7 +50,7 @@ impl Source {
         });
         let unwritten = || self.report.unwritten().map(|it| (it.reason, it.message, "all Runtimes are written again"));
         let news = match (unread.or_else(unwritten), self.failing) {
-            (Some((reason, message, well)), None) if self.failures >= REPEATED => {
+            (Some((reason, message, well)), None) if self.failures.max(self.writing.failures) >= REPEATED => {
                 self.failing = Some(well);
                 News::Failed { reason: reason.to_owned(), message }
             }
@@ -78,5 +87,65 @@ impl Source {
         if self.told.remove(about).is_some() {
             info!(source = %self.name, about, "well again");
         }
+    }
+
+    /// Writes the status if it changed, and tells what happened.
+    pub(super) async fn publish_status(&mut self) {
+        let events = std::mem::take(&mut self.report.events);
+        for (warning, reason, message) in events {
+            self.event(warning, &reason, message).await;
+        }
+        if self.publication.is_written() {
+            self.report.handled = self.request.take().or(self.report.handled.take());
+        }
+        self.report.left = self.publication.left();
+        let status = status::source(&self.report, &self.object, &self.standings(), self.with.setup.clock.now());
+        self.standing.set(self.report.facts(status.state.unwrap_or_default()));
+        let status = unflipped(&self.written, as_json(&status));
+        if status == self.written {
+            return;
+        }
+        let Ok(own) = self.with.setup.cluster.own() else { return };
+        let api: Api<GitSource> = Api::namespaced(own, &self.namespace);
+        match put_status(&api, &self.name, &status).await {
+            Ok(()) => self.written = status,
+            Err(refusal) => {
+                // It may be said all the same: whatever comes next is written.
+                self.written = Value::Null;
+                tracing::debug!(source = %self.name, "cannot write the status: {}", refusal.message);
+            }
+        }
+    }
+
+    /// How all runtimes are doing, also those that were not told yet what Git wants, or were not seen yet.
+    fn standings(&self) -> BTreeMap<Arc<str>, Standing> {
+        let mut standings = self.rollup.all();
+        let Some(in_force) = &self.in_force else { return standings };
+        let awaited = || Standing {
+            state: State::Processing,
+            message: format!("{} was not looked at yet", in_force.revision.shown),
+            ..Standing::default()
+        };
+        for name in self.publication.changed() {
+            standings.insert(name.clone(), awaited());
+        }
+        for name in self.workshop.names() {
+            standings.entry(name).or_insert_with(awaited);
+        }
+        standings
+    }
+
+    pub(super) async fn event(&self, warning: bool, reason: &str, message: String) {
+        let Ok(own) = self.with.setup.cluster.own() else { return };
+        let at = self.with.setup.clock.now();
+        let reference = ObjectReference {
+            api_version: Some(format!("{GROUP}/{VERSION}")),
+            kind: Some(GitSource::kind(&()).into_owned()),
+            name: Some(self.name.to_string()),
+            namespace: Some(self.namespace.to_string()),
+            uid: self.object.metadata.uid.clone(),
+            ..ObjectReference::default()
+        };
+        event::publish(own, reference, &Happening { warning, reason: reason.to_owned(), note: message, at }).await;
     }
 }

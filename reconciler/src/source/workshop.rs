@@ -7,7 +7,7 @@ use reeve_renderer::affected::{Affected, affected};
 use reeve_renderer::cache::MemoryCache;
 use reeve_renderer::diagnostic::Diagnostic;
 use reeve_renderer::findings::Findings;
-use reeve_renderer::fleet::{Fleet, Loader};
+use reeve_renderer::fleet::{Fleet, Loader, RemovalLimit};
 use reeve_renderer::render::Renderer;
 use reeve_renderer::tree::{Tree, TreeError};
 use reeve_renderer::{released, resolve};
@@ -44,6 +44,22 @@ pub(super) struct Opened {
     pub(super) changed: Vec<Changed>,
     /// All runtimes.
     pub(super) runtimes: BTreeSet<Arc<str>>,
+}
+
+impl Opened {
+    /// How many runtimes the next revision may remove.
+    pub(super) fn removals(&self) -> RemovalLimit {
+        self.fleet.settings.removals
+    }
+}
+
+/// What a revision leaves behind that another one replaces.
+#[derive(Debug)]
+pub(super) struct Before {
+    /// How many runtimes the next one may remove.
+    pub(super) removals: RemovalLimit,
+    /// The runtimes that the next one does not have.
+    pub(super) left: Vec<Changed>,
 }
 
 /// A revision cannot be used.
@@ -147,22 +163,27 @@ impl Workshop {
         Ok(Opened { fleet: Arc::new(fleet), changed, runtimes })
     }
 
-    /// Puts a revision in force.
-    pub(super) fn accept(&self, opened: &Opened) {
+    /// Puts a revision in force, and gives back what was.
+    pub(super) fn accept(&self, opened: &Opened) -> Before {
         let mut in_force = self.lock();
+        let before = Before {
+            removals: in_force.fleet.as_ref().map(|fleet| fleet.settings.removals).unwrap_or_default(),
+            left: in_force.runtimes.values().filter(|(name, ..)| !opened.runtimes.contains(name)).cloned().collect(),
+        };
         in_force.fleet = Some(opened.fleet.clone());
         in_force.runtimes.retain(|name, _| opened.runtimes.contains(name));
         in_force.runtimes.extend(opened.changed.iter().map(|changed| (changed.0.clone(), changed.clone())));
+        before
     }
 
     /// What is in force for a runtime.
-    pub(super) fn in_force(&self, name: &str) -> Option<Arc<Desired>> {
-        self.lock().runtimes.get(name).map(|(_, desired, _)| desired.clone())
+    pub(super) fn get(&self, name: &str) -> Option<Changed> {
+        self.lock().runtimes.get(name).cloned()
     }
 
-    /// The runtimes in force that `is_it` says yes to.
-    pub(super) fn find(&self, is_it: impl Fn(&Changed) -> bool) -> Vec<Changed> {
-        self.lock().runtimes.values().filter(|runtime| is_it(runtime)).cloned().collect()
+    /// The names of all runtimes in force.
+    pub(super) fn names(&self) -> BTreeSet<Arc<str>> {
+        self.lock().runtimes.keys().cloned().collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, InForce> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Api;
-use kube::api::{Patch, PatchParams};
+use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use reeve_crds::Runtime;
 use reeve_crds::runtime::policy::DeletionPolicy;
 use serde_json::json;
@@ -19,20 +19,42 @@ pub const FINALIZER: &str = "reeve.dev/runtime";
 /// How long writes under way may take when the process stops.
 const LAST_WRITES: Duration = Duration::from_secs(10);
 
+/// A runtime that goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Leaving {
+    why: Departure,
+    policy: DeletionPolicy,
+}
+
+/// Why a runtime goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Departure {
+    /// Its file left Git. The Runtime is deleted when nothing is left of it, and stays if Git wants it again before.
+    Removed,
+    /// Somebody deleted the Runtime, which cannot be taken back.
+    Deleted,
+}
+
 impl Worker {
-    /// The Runtime is being deleted: its objects go first, if its policy says so.
-    pub(super) fn dissolve(&mut self) {
-        if std::mem::replace(&mut self.dissolving, true) {
+    /// The runtime goes: its objects first, if its policy says so.
+    pub(super) fn leave(&mut self, why: Departure) {
+        let policy = self.ctx.spec.deletion_policy;
+        let leaving = Leaving { why, policy };
+        if self.leaving.replace(leaving) == Some(leaving) {
             return;
         }
         let objects = self.ctx.keeper.read(|ledger| ledger.iter().count());
-        let fate = match self.ctx.spec.deletion_policy {
+        let cause = match why {
+            Departure::Removed => "its file left Git",
+            Departure::Deleted => "the Runtime goes",
+        };
+        let fate = match policy {
             DeletionPolicy::Orphan => "stay",
             DeletionPolicy::Delete => "are deleted",
         };
-        tracing::info!(runtime = %self.ctx.runtime, objects, "the Runtime goes; its objects {fate}");
-        self.outlet.event(None, false, "Deleting", &format!("the Runtime goes; its {objects} objects {fate}"));
-        match self.ctx.spec.deletion_policy {
+        tracing::info!(runtime = %self.ctx.runtime, objects, "{cause}; its objects {fate}");
+        self.outlet.event(None, false, "Deleting", &format!("{cause}; its {objects} objects {fate}"));
+        match policy {
             DeletionPolicy::Orphan => {
                 self.tasks.abort_all();
                 self.running.clear();
@@ -40,19 +62,38 @@ impl Worker {
             }
             DeletionPolicy::Delete => {
                 let nothing = Desired { revision: Revision::default(), digest: "".into(), components: Vec::new() };
+                self.assigned = None;
                 self.work_towards(&Arc::new(nothing));
             }
         }
     }
 
-    /// Whether nothing is left of a Runtime that is being deleted.
-    pub(super) fn is_gone(&self) -> bool {
-        self.dissolving && self.records.is_empty()
+    /// Stops taking away a runtime whose file left Git, until it is known what Git wants of it now.
+    pub(super) fn pause_leaving(&mut self) {
+        if self.leaving.take_if(|leaving| leaving.why == Departure::Removed).is_none() {
+            return;
+        }
+        self.assigned = None;
+        self.desired = None;
+        let names: Vec<Arc<str>> = self.records.keys().cloned().collect();
+        for name in &names {
+            self.begin(name);
+        }
     }
 
-    /// Lets the Runtime go. Its components and its inventory go with it, since it owns them.
+    /// Whether nothing is left of a runtime that goes.
+    pub(super) fn is_gone(&self) -> bool {
+        self.records.is_empty()
+            && self.leaving.is_some_and(|leaving| match leaving.why {
+                Departure::Removed => !self.suspended,
+                Departure::Deleted => true,
+            })
+    }
+
+    /// Deletes the Runtime unless that was done, and lets it go. Its components and its inventory go with it, since it
+    /// owns them.
     pub(super) async fn let_go(&self) -> Result<(), Trouble> {
-        self.ctx.keeper.flush().await?;
+        self.ctx.keeper.flush_last().await?;
         self.outlet.flush().await;
         let own = self
             .setup
@@ -60,15 +101,14 @@ impl Worker {
             .own()
             .map_err(|error| Trouble::passing("Unreachable", reeve_process::error_chain(&error)))?;
         let api: Api<Runtime> = Api::namespaced(own, self.object.metadata.namespace.as_deref().unwrap_or_default());
-        match release(&api, &self.ctx.runtime).await {
-            Ok(()) => Ok(()),
-            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
-            Err(error) => {
-                let refusal = Refusal::of(&error);
-                let message = format!("cannot let the runtime go: {}", refusal.message);
-                Err(Trouble::passing(refusal.reason.as_str(), message))
-            }
+        let name = &*self.ctx.runtime;
+        if self.leaving.is_some_and(|leaving| leaving.why == Departure::Removed) {
+            let preconditions = Preconditions { uid: self.object.metadata.uid.clone(), resource_version: None };
+            let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
+            let deleted = api.delete(name, &params).await.map(drop);
+            unless_gone(deleted, || format!("cannot delete Runtime {name}"))?;
         }
+        unless_gone(release(&api, name).await, || format!("cannot let Runtime {name} go"))
     }
 
     /// Lets writes under way end, begins nothing more, waits for nothing in the cluster, and stores what is known.
@@ -88,8 +128,20 @@ impl Worker {
     }
 }
 
+/// What is gone needs no more to go.
+fn unless_gone(result: Result<(), kube::Error>, doing: impl Fn() -> String) -> Result<(), Trouble> {
+    match result {
+        Ok(()) => Ok(()),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+        Err(error) => {
+            let refusal = Refusal::of(&error);
+            Err(Trouble::passing(refusal.reason.as_str(), format!("{}: {}", doing(), refusal.message)))
+        }
+    }
+}
+
 /// Takes our finalizer away. The object is read first, since our own last status moved its version.
-pub(crate) async fn release(api: &Api<Runtime>, name: &str) -> Result<(), kube::Error> {
+async fn release(api: &Api<Runtime>, name: &str) -> Result<(), kube::Error> {
     let metadata = api.get_metadata(name).await?.metadata;
     let finalizers = metadata.finalizers.iter().flatten();
     let left: Vec<&String> = finalizers.filter(|finalizer| *finalizer != FINALIZER).collect();

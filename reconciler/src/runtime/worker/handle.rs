@@ -7,7 +7,7 @@ use reeve_crds::runtime_component::RuntimeComponentSpec;
 use reeve_crds::{Runtime, RuntimeComponent, annotation};
 use tokio::sync::watch;
 
-use super::{End, Rollup, Setup, Worker};
+use super::{End, Role, Rollup, Setup, Worker};
 use crate::desired::Desired;
 use crate::hash;
 use crate::runtime::{Trouble, as_json};
@@ -17,8 +17,10 @@ use crate::runtime::{Trouble, as_json};
 pub struct Message {
     /// The Runtime as the cluster has it.
     pub object: Option<Arc<Runtime>>,
-    /// What Git wants; nothing is done as long as nobody knows.
-    pub desired: Option<Assignment>,
+    /// Where the state of the runtime is summed up with those of its source.
+    pub rollup: Rollup,
+    /// What Git wants of it.
+    pub desired: DesiredState,
     /// The components as people changed them.
     pub components: BTreeMap<Arc<str>, Wish>,
     /// The uids of components' objects that went.
@@ -29,7 +31,38 @@ pub struct Message {
     pub source_suspended: bool,
 }
 
+impl Message {
+    /// Takes in a Runtime, unless a newer spec of it is known: who wrote one and who watches them tell alike.
+    pub fn set_object(&mut self, object: Arc<Runtime>) {
+        let is_newer = |known: &Arc<Runtime>| {
+            known.metadata.uid == object.metadata.uid && known.metadata.generation > object.metadata.generation
+        };
+        if !self.object.as_ref().is_some_and(is_newer) {
+            self.object = Some(object);
+        }
+    }
+}
+
 /// What Git wants of a runtime.
+#[derive(Clone, Debug, Default)]
+pub enum DesiredState {
+    /// Nobody knows: nothing is applied and nothing is removed.
+    #[default]
+    Unknown,
+    /// These components.
+    Present(Assignment),
+    /// Nothing: its file left Git. Git may want it again before its objects are gone.
+    Absent,
+}
+
+impl DesiredState {
+    /// Whether its file left Git.
+    pub fn is_absent(&self) -> bool {
+        matches!(self, Self::Absent)
+    }
+}
+
+/// The components that Git wants of a runtime.
 pub type Assignment = Arc<Desired>;
 
 /// What people ask of a component.
@@ -79,20 +112,25 @@ impl Handle {
         self.0.send_if_modified(change);
     }
 
-    /// Works until the runtime is gone, the inventory belongs to someone else, or the work is stopped.
-    pub async fn work(&self, setup: Setup, rollup: Rollup) -> Result<End, Trouble> {
+    /// What the worker is told now.
+    pub fn message(&self) -> Message {
+        self.0.borrow().clone()
+    }
+
+    /// Resolves when something is told that `is_it` waits for.
+    pub async fn until(&self, is_it: impl FnMut(&Message) -> bool) {
+        // The sender is ours, so this cannot fail.
+        let _ = self.0.subscribe().wait_for(is_it).await;
+    }
+
+    /// Works until the runtime is gone, is for another role or source, its inventory belongs to someone else, or the
+    /// work is stopped.
+    pub async fn work(&self, setup: Setup) -> Result<End, Trouble> {
         let mut messages = self.0.subscribe();
+        let message = messages.borrow_and_update().clone();
+        let (Some(role), Some(object)) = (Role::of(&message), message.object) else { return Ok(End::Moved) };
         messages.mark_changed();
-        let object = loop {
-            if let Some(object) = messages.borrow_and_update().object.clone() {
-                break object;
-            }
-            if messages.changed().await.is_err() {
-                return Ok(End::Stopped);
-            }
-        };
-        messages.mark_changed();
-        Worker::load(setup, rollup, &object).await?.run(messages).await
+        Worker::load(setup, message.rollup, role, &object).await?.run(messages).await
     }
 }
 

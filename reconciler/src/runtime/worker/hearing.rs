@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use reeve_crds::{Runtime, annotation};
 
-use super::{Message, Wish, Worker, slots};
+use super::ending::Departure;
+use super::{DesiredState, Message, Wish, Worker, slots};
 
 impl Worker {
     /// Takes in what people and Git say.
@@ -30,14 +31,7 @@ impl Worker {
         for (name, wish) in message.components {
             self.take_wish(&name, wish);
         }
-        if self.object.metadata.deletion_timestamp.is_some() {
-            // What Git wants of a runtime that goes is nothing, whatever its file says.
-            self.dissolve();
-        } else if let Some(desired) = message.desired
-            && self.assigned.as_ref().is_none_or(|before| !Arc::ptr_eq(before, &desired))
-        {
-            self.assign(&desired);
-        }
+        self.take_desired(&message.desired);
         if suspended != was_suspended {
             let names: Vec<Arc<str>> = self.records.keys().cloned().collect();
             for name in &names {
@@ -45,6 +39,26 @@ impl Worker {
             }
         }
         self.answer();
+    }
+
+    /// Takes in what Git wants.
+    fn take_desired(&mut self, desired: &DesiredState) {
+        if self.object.metadata.deletion_timestamp.is_some() {
+            // What Git wants of a runtime that is being deleted is nothing, whatever its file says.
+            return self.leave(Departure::Deleted);
+        }
+        match desired {
+            DesiredState::Present(desired) => {
+                let is_same = self.assigned.as_ref().is_some_and(|before| Arc::ptr_eq(before, desired));
+                if self.leaving.take().is_some() || !is_same {
+                    self.assign(desired);
+                }
+            }
+            // It is gone from Git, and stays here as it is until somebody resumes it.
+            DesiredState::Absent if self.suspended => {}
+            DesiredState::Absent => self.leave(Departure::Removed),
+            DesiredState::Unknown => self.pause_leaving(),
+        }
     }
 
     /// Looks at everything again if someone asks for it.

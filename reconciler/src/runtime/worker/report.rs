@@ -99,6 +99,11 @@ impl Worker {
         self.report_runtime();
     }
 
+    /// Whether it is being taken away. What is suspended is not, unless somebody deleted it.
+    fn is_leaving(&self) -> bool {
+        self.object.metadata.deletion_timestamp.is_some() || self.leaving.is_some() && !self.suspended
+    }
+
     fn status_is_stale(&self) -> bool {
         self.status.observed_generation != self.object.metadata.generation
             || self.handled.is_some() && self.handled != self.status.last_handled_reconcile_at
@@ -110,7 +115,7 @@ impl Worker {
         let worst = self.records.values().map(|record| record.state(now)).max_by_key(|state| weight(*state));
         now < after(self.told_whole, WHOLE)
             && !self.suspended
-            && self.object.metadata.deletion_timestamp.is_none()
+            && self.leaving.is_none()
             && [worst, self.status.state] == [Some(State::Processing); 2]
     }
 
@@ -129,13 +134,13 @@ impl Worker {
         let facts = RuntimeFacts {
             before: &self.status,
             generation: self.object.metadata.generation,
-            desired: self.desired.as_deref(),
+            desired: self.desired.as_deref().filter(|_| self.leaving.is_none()),
             suspended: self.suspended.then_some(if self.source_suspended {
                 "its source is suspended or gone"
             } else {
                 "spec.suspend is set"
             }),
-            deleting: self.object.metadata.deletion_timestamp.is_some(),
+            deleting: self.is_leaving(),
             trouble: None,
             objects: self.ctx.keeper.read(|ledger| ledger.iter().count()),
             applier: self.applier(),

@@ -1,4 +1,6 @@
 //! How the runtimes of one source are doing, in one place.
+//!
+//! Which runtimes there are is said by whoever watches the Runtimes, alone: how one is doing can be said of no other.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -35,20 +37,27 @@ impl From<Arc<RollupInner>> for Rollup {
 }
 
 impl Rollup {
-    /// A runtime is doing so.
-    pub fn set(&self, runtime: &Arc<str>, standing: Standing) {
+    /// There is a runtime, which was last said to be doing so; its worker may know better.
+    pub fn add(&self, runtime: &Arc<str>, state: State, message: &str) {
         let mut standings = self.lock();
-        if standings.get(runtime) != Some(&standing) {
+        if !standings.contains_key(runtime) {
+            let standing = Standing { state, message: message.to_owned(), components: BTreeMap::new() };
             standings.insert(runtime.clone(), standing);
             drop(standings);
             self.0.changed.notify_one();
         }
     }
 
-    /// A runtime was last said to be doing so; its worker may know better.
-    pub fn set_first(&self, runtime: &Arc<str>, state: State, message: &str) {
-        let first = || Standing { state, message: message.to_owned(), components: BTreeMap::new() };
-        self.lock().entry(runtime.clone()).or_insert_with(first);
+    /// A runtime is doing so, if there still is one: who speaks of it may be late.
+    pub fn set(&self, runtime: &str, standing: Standing) {
+        let mut standings = self.lock();
+        if let Some(before) = standings.get_mut(runtime)
+            && *before != standing
+        {
+            *before = standing;
+            drop(standings);
+            self.0.changed.notify_one();
+        }
     }
 
     /// A runtime is gone.
@@ -56,6 +65,11 @@ impl Rollup {
         if self.lock().remove(runtime).is_some() {
             self.0.changed.notify_one();
         }
+    }
+
+    /// How a runtime is doing, in one word.
+    pub fn state(&self, runtime: &str) -> Option<State> {
+        self.lock().get(runtime).map(|standing| standing.state)
     }
 
     /// All of them.
@@ -75,5 +89,25 @@ impl Rollup {
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, Standing>> {
         self.0.standings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_gone_does_not_come_back_by_what_is_said_of_it_late() {
+        let (rollup, name) = (Rollup::default(), Arc::from("eu"));
+        let ready = Standing { state: State::Ready, ..Standing::default() };
+        rollup.set(&name, ready.clone());
+        assert!(rollup.all().is_empty(), "nobody saw it yet");
+        rollup.add(&name, State::Processing, "");
+        rollup.set(&name, ready.clone());
+        rollup.add(&name, State::Processing, "");
+        assert_eq!(rollup.all()[&name], ready, "what its worker said counts");
+        rollup.remove(&name);
+        rollup.set(&name, ready);
+        assert!(rollup.all().is_empty());
     }
 }
