@@ -6,6 +6,7 @@ use reeve_crds::{Runtime, annotation};
 
 use super::ending::Departure;
 use super::{DesiredState, Message, Wish, Worker, slots};
+use crate::clock::after;
 
 impl Worker {
     /// Takes in what people and Git say.
@@ -91,6 +92,10 @@ impl Worker {
             self.ctx = Arc::new(ctx);
         }
         let declares_anew = object.spec.capabilities != self.object.spec.capabilities;
+        let interval = object.spec.drift.full_check_interval;
+        if interval != self.object.spec.drift.full_check_interval {
+            self.next_full_check = after(self.ctx.now(), interval.into());
+        }
         self.object = object.clone();
         if declares_anew {
             self.look_at_offer();
