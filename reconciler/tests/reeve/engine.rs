@@ -27,6 +27,7 @@ mod proxy;
 pub(crate) mod reeve;
 mod refusals;
 mod restart;
+mod retarget;
 mod runtimes;
 mod signatures;
 mod suspend;

@@ -93,17 +93,17 @@ async fn a_runtime_whose_source_is_gone_can_be_deleted() {
 
 #[tokio::test]
 async fn a_namespace_that_is_deleted_takes_its_source_and_its_runtimes_along() {
-    let scene = Scene::mortal("namespace").await;
-    scene.component("web", "1.0.0", &(config("settings", "git") + &config("more", "git")));
-    scene.component_with("base", "1.0.0", "{ dependsOn: [web] }", &config("base", "git"));
-    let first = scene.push();
-    scene.follow().await;
-    let _reeve = scene.reeve();
-    scene.applied(&first).await;
-    let namespaces: kube::Api<Namespace> = kube::Api::all(scene.client.clone());
-    namespaces.delete(&scene.namespace, &DeleteParams::default()).await.unwrap();
-    scene.gone(&namespaces, &scene.namespace).await;
+    let fixture = Fixture::mortal("namespace").await;
+    fixture.component("web", "1.0.0", &(config("settings", "git") + &config("more", "git")));
+    fixture.component_with("base", "1.0.0", "{ dependsOn: [web] }", &config("base", "git"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&first).await;
+    let namespaces: kube::Api<Namespace> = kube::Api::all(fixture.client.clone());
+    namespaces.delete(&fixture.namespace, &DeleteParams::default()).await.unwrap();
+    fixture.gone(&namespaces, &fixture.namespace).await;
     for name in ["settings", "more", "base"] {
-        assert!(scene.there::<ConfigMap>().get_opt(name).await.unwrap().is_none(), "{name}");
+        assert!(fixture.there::<ConfigMap>().get_opt(name).await.unwrap().is_none(), "{name}");
     }
 }
