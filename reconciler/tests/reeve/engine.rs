@@ -18,6 +18,7 @@ mod leaving;
 mod left;
 mod lifecycle;
 mod metrics;
+mod mistakes;
 mod monitoring;
 mod notifications;
 mod order;

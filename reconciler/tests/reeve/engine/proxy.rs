@@ -17,7 +17,7 @@ use kube::Client;
 use kube::client::Body;
 use reeve_tests::Cluster;
 use tokio::net::TcpListener;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio_util::task::TaskTracker;
 
@@ -38,6 +38,13 @@ pub(crate) enum Rule {
     /// The first write whose path has this in it reaches the server when it is released, even if nobody waits any more.
     Late {
         path: String,
+    },
+    /// Of the writes by this method whose path has this in it, statuses aside, the first so many pass; the others wait until there is
+    /// another rule.
+    Park {
+        method: Method,
+        path: String,
+        after: usize,
     },
     /// The first so many reads whose path ends like this are answered with this code.
     RefuseReads {
@@ -60,6 +67,9 @@ struct State {
     writes: AtomicUsize,
     refused: AtomicUsize,
     deletions: Mutex<Vec<String>>,
+    /// How many writes the rule to park was asked about, and the number of the rule.
+    parked: AtomicUsize,
+    rules: watch::Sender<usize>,
     held: AtomicBool,
     reached: Notify,
     released: Notify,
@@ -78,6 +88,8 @@ impl Proxy {
             writes: AtomicUsize::new(0),
             refused: AtomicUsize::new(0),
             deletions: Mutex::default(),
+            parked: AtomicUsize::new(0),
+            rules: watch::Sender::new(0),
             held: AtomicBool::new(false),
             reached: Notify::new(),
             released: Notify::new(),
@@ -92,6 +104,8 @@ impl Proxy {
 
     pub(crate) fn set(&self, rule: Rule) {
         *self.state.rule.lock().unwrap() = rule;
+        self.state.parked.store(0, Ordering::SeqCst);
+        self.state.rules.send_modify(|number| *number += 1);
     }
 
     pub(crate) fn requests(&self) -> usize {
@@ -151,6 +165,7 @@ impl State {
         self.requests.fetch_add(1, Ordering::SeqCst);
         let path = request.uri().path().to_owned();
         let writes = matches!(*request.method(), Method::POST | Method::PUT | Method::PATCH | Method::DELETE);
+        let rules = self.rules.subscribe();
         let rule = self.rule.lock().unwrap().clone();
         if self.held.load(Ordering::SeqCst) {
             return std::future::pending().await;
@@ -191,9 +206,26 @@ impl State {
                 });
                 late.await.unwrap()
             }
-            Rule::Hold { .. } | Rule::Refuse { .. } | Rule::RefuseReads { .. } | Rule::Late { .. } | Rule::Pass => {
+            Rule::Park { method, path: part, after }
+                if *request.method() == method && path.contains(&part) && !path.ends_with("/status") =>
+            {
+                self.park(after, rules).await;
                 self.forward(request).await
             }
+            Rule::Hold { .. }
+            | Rule::Refuse { .. }
+            | Rule::RefuseReads { .. }
+            | Rule::Late { .. }
+            | Rule::Park { .. }
+            | Rule::Pass => self.forward(request).await,
+        }
+    }
+
+    /// Waits until there is another rule, unless this is one of the first so many.
+    async fn park(&self, after: usize, mut rules: watch::Receiver<usize>) {
+        if self.parked.fetch_add(1, Ordering::SeqCst) >= after {
+            self.reached.notify_one();
+            let _ = rules.changed().await;
         }
     }
 
