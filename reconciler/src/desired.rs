@@ -265,7 +265,7 @@ fn asks(object: &Object) -> bool {
 fn options(object: &Object, value: &Value) -> Result<Options, Diagnostic> {
     payload::options(value).map_err(|error| {
         Diagnostic::error("annotation", format!("{}: {}", object.key, reeve_process::error_chain(&error)))
-            .at(object.origin.place())
+            .at(object.origin.location())
     })
 }
 
@@ -294,7 +294,7 @@ fn expressions(component: &BundleComponent, findings: &mut Vec<Diagnostic>) -> A
         parsed
             .map_err(|error| {
                 let finding = Diagnostic::error("health-expression", reeve_process::error_chain(&error));
-                findings.push(finding.at(rule.place.clone()));
+                findings.push(finding.at(rule.location.clone()));
             })
             .ok()
     });

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use crate::cache::Outcome;
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Location};
 use crate::fleet::{ComponentTarget, HealthRule};
 use crate::object::scope::Scopes;
 use crate::object::{Draft, Hook, ObjectKey, Origin};
@@ -54,7 +54,7 @@ pub struct BundleComponent {
     /// The channel that gave the version, unless a file named it.
     pub channel: Option<Arc<str>>,
     /// Where it was put into the runtime.
-    pub origin: Place,
+    pub origin: Location,
     /// When its objects are healthy, where its chart has a say.
     pub health: Arc<[HealthRule]>,
     /// Its objects, in the order of their keys.
@@ -94,7 +94,7 @@ pub(crate) fn assemble(resolved: &Resolved, drafts: &Drafts<'_>, most: usize) ->
     if count > most {
         let message = format!("`{}` has {count} objects; fleet.yaml allows {most}", resolved.runtime.name);
         let finding =
-            Diagnostic::error("too-many-objects", message).at(resolved.runtime.mark.in_file(&resolved.runtime.file));
+            Diagnostic::error("too-many-objects", message).at(resolved.runtime.span.in_file(&resolved.runtime.file));
         findings.push(finding.help("raise limits.objects in fleet.yaml if this is meant"));
     }
     let mut owners: BTreeMap<(ComponentTarget, ObjectKey), (Arc<str>, Origin)> = BTreeMap::new();
@@ -152,7 +152,7 @@ fn foreign(resolved: &Resolved, component: &ResolvedComponent, object: &Object) 
             format!("{} is in no namespace, which `{}` does not allow", object.key, resolved.runtime.name),
         ),
     };
-    Some(Diagnostic::error(code, message).at(object.origin.place()).help(help))
+    Some(Diagnostic::error(code, message).at(object.origin.location()).help(help))
 }
 
 fn twice(object: &Object, component: &ResolvedComponent, first: &(Arc<str>, Origin)) -> Diagnostic {
@@ -163,8 +163,8 @@ fn twice(object: &Object, component: &ResolvedComponent, first: &(Arc<str>, Orig
         format!("{} is in component `{}` and in component `{owner}`", object.key, component.name)
     };
     Diagnostic::error("duplicate-object", message)
-        .at(object.origin.place())
-        .note(format!("the first is in {origin}"), Some(origin.place()))
+        .at(object.origin.location())
+        .note(format!("the first is in {origin}"), Some(origin.location()))
         .help("rename one of the two, or remove it")
 }
 
@@ -177,7 +177,7 @@ fn finish(
 ) -> Object {
     let cluster = scopes.is_cluster(draft.group(), &draft.kind);
     let mut warn = |code, message, help: &str| {
-        let mut finding = Diagnostic::warning(code, message).at(draft.origin.place()).help(help);
+        let mut finding = Diagnostic::warning(code, message).at(draft.origin.location()).help(help);
         finding.runtimes.push(resolved.runtime.name.clone());
         warnings.push(finding);
     };
@@ -185,7 +185,7 @@ fn finish(
         let message = format!("{} {} has a namespace, but its kind lives in none", draft.kind, draft.name);
         warn("needless-namespace", message, "remove metadata.namespace; it is left out");
     }
-    let in_clear = ["data", "stringData"].iter().any(|key| draft.value.get(*key).is_some_and(Value::truth));
+    let in_clear = ["data", "stringData"].iter().any(|key| draft.value.get(*key).is_some_and(Value::is_truthy));
     if &*draft.kind == "Secret" && draft.group().is_empty() && in_clear {
         let message = format!("Secret {} holds its data in clear", draft.name);
         warn("secret-in-clear", message, "refer to a Secret that exists in the runtime");
@@ -235,7 +235,7 @@ fn digest<'a>(objects: impl Iterator<Item = &'a Dict>) -> Digest {
     writer.finish()
 }
 
-/// The digest of all components with what decides their order and place, and as whom they are applied. How long that may
+/// The digest of all components with what decides their order and location, and as whom they are applied. How long that may
 /// take and what is healthy then changes nothing that is applied.
 fn name(components: &[BundleComponent]) -> Digest {
     let mut writer = crate::value::DigestWriter::default();

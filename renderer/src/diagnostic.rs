@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 /// A stretch of one line of one file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct Location {
     /// Path inside the repository.
     pub file: Arc<str>,
     /// Line, from 1.
@@ -16,7 +16,7 @@ pub struct Place {
     pub length: u32,
 }
 
-impl Place {
+impl Location {
     /// One character at this line and column.
     pub fn new(file: impl Into<Arc<str>>, line: u32, column: u32) -> Self {
         Self { file: file.into(), line, column, length: 1 }
@@ -35,7 +35,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.file, self.line, self.column)
     }
@@ -50,20 +50,20 @@ pub enum Severity {
     Warning,
 }
 
-/// A second place that belongs to a finding.
+/// A second location that belongs to a finding.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Note {
     /// What is to be seen there.
     pub message: String,
     /// Where, if it is anywhere.
-    pub place: Option<Place>,
+    pub location: Option<Location>,
 }
 
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Diagnostic {
     /// Where it is; the first thing findings are ordered by.
-    pub place: Option<Place>,
+    pub location: Option<Location>,
     /// Whether it stops the commit.
     pub severity: Severity,
     /// Its class, in kebab-case: stable, so that CI can filter by it.
@@ -84,7 +84,7 @@ impl Diagnostic {
     /// An error of this class.
     pub fn error(code: &'static str, message: impl Into<String>) -> Self {
         Self {
-            place: None,
+            location: None,
             severity: Severity::Error,
             code,
             message: message.into(),
@@ -100,10 +100,10 @@ impl Diagnostic {
         Self { severity: Severity::Warning, ..Self::error(code, message) }
     }
 
-    /// At this place.
+    /// At this location.
     #[must_use]
-    pub fn at(mut self, place: Place) -> Self {
-        self.place = Some(place);
+    pub fn at(mut self, location: Location) -> Self {
+        self.location = Some(location);
         self
     }
 
@@ -121,10 +121,10 @@ impl Diagnostic {
         self
     }
 
-    /// With another place.
+    /// With another location.
     #[must_use]
-    pub fn note(mut self, message: impl Into<String>, place: Option<Place>) -> Self {
-        self.notes.push(Note { message: message.into(), place });
+    pub fn note(mut self, message: impl Into<String>, location: Option<Location>) -> Self {
+        self.notes.push(Note { message: message.into(), location });
         self
     }
 
@@ -136,8 +136,8 @@ impl Diagnostic {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(place) = &self.place {
-            write!(f, "{place}: ")?;
+        if let Some(location) = &self.location {
+            write!(f, "{location}: ")?;
         }
         f.write_str(&self.message)
     }

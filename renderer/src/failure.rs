@@ -3,7 +3,7 @@
 use crate::budget::Exceeded;
 use crate::value::TooDeep;
 
-/// A function's refusal, without place: the engine knows where it was called.
+/// A function's refusal, without location: the engine knows where it was called.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Failure {
     /// The arguments make no sense: what is wrong with them.

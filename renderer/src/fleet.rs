@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::budget::Limits;
-use crate::diagnostic::Place;
-use crate::yaml::Mark;
+use crate::diagnostic::Location;
+use crate::yaml::Span;
 
 pub mod chart;
 mod decode;
@@ -46,7 +46,7 @@ pub struct Located<T> {
     /// The thing.
     pub value: T,
     /// Where.
-    pub mark: Mark,
+    pub span: Span,
 }
 
 /// A fleet repository at one revision.
@@ -175,7 +175,7 @@ pub struct Runtime {
     /// Its path.
     pub file: Arc<str>,
     /// Where the document begins.
-    pub mark: Mark,
+    pub span: Span,
     /// Its name.
     pub name: Arc<str>,
     /// Its labels.
@@ -263,7 +263,7 @@ impl Component {
     }
 
     /// Where it is written.
-    pub fn place(&self) -> Place {
-        self.name.mark.in_file(&self.file)
+    pub fn location(&self) -> Location {
+        self.name.span.in_file(&self.file)
     }
 }

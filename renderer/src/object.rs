@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Location};
 use crate::names;
 use crate::value::{Dict, Value, canonical};
 use crate::yaml::Document;
@@ -62,9 +62,9 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The place for a finding.
-    pub fn place(&self) -> Place {
-        Place::new(self.file.clone(), self.line.max(1), 1)
+    /// The location for a finding.
+    pub fn location(&self) -> Location {
+        Location::new(self.file.clone(), self.line.max(1), 1)
     }
 }
 
@@ -114,17 +114,17 @@ pub(crate) fn drafts(
     let mut findings = Vec::new();
     for (at, document) in documents.iter().enumerate() {
         let origin = Origin { file: file.clone(), document: at + 1, line: line(document.line) };
-        take(&document.value, &origin, &mut drafts, &mut findings);
+        read_document(&document.value, &origin, &mut drafts, &mut findings);
     }
     if findings.is_empty() { Ok(drafts) } else { Err(findings) }
 }
 
-fn take(value: &Value, origin: &Origin, drafts: &mut Vec<Draft>, findings: &mut Vec<Diagnostic>) {
+fn read_document(value: &Value, origin: &Origin, drafts: &mut Vec<Draft>, findings: &mut Vec<Diagnostic>) {
     let nameless = value.get("metadata").and_then(|metadata| metadata.get("name")).is_none();
     let is_list = nameless && value.get("kind").and_then(Value::as_text).is_some_and(|kind| kind.ends_with("List"));
     if let (true, Some(Value::List(items))) = (is_list, value.get("items")) {
         for item in items.items() {
-            take(item, origin, drafts, findings);
+            read_document(item, origin, drafts, findings);
         }
         return;
     }
@@ -142,7 +142,7 @@ struct Checking<'a> {
 
 impl Checking<'_> {
     fn report(&mut self, code: &'static str, key: &str, message: String, help: &str) {
-        let mut finding = Diagnostic::error(code, message).at(self.origin.place()).key(key);
+        let mut finding = Diagnostic::error(code, message).at(self.origin.location()).key(key);
         finding.message.insert_str(0, &format!("{}: ", self.name));
         finding.help = (!help.is_empty()).then(|| help.to_owned());
         self.findings.push(finding);

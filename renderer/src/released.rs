@@ -1,6 +1,6 @@
 //! Released is released: a chart version that the previous revision has must not change.
 
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Location};
 use crate::fleet::{Fleet, ReleasedCharts};
 use crate::tree::{self, Tree, TreeError};
 
@@ -34,10 +34,10 @@ fn changed(before: &dyn Tree, after: &dyn Tree, folder: &str, policy: ReleasedCh
         ReleasedCharts::Error => Diagnostic::error("released-chart", message),
         ReleasedCharts::Warning => Diagnostic::warning("released-chart", message),
     }
-    .at(Place::file(first))
+    .at(Location::file(first))
     .help("undo the change, and make it in a folder of the next version");
     for file in files.into_iter().skip(1).take(9) {
-        finding = finding.note("this file changed too", Some(Place::file(file)));
+        finding = finding.note("this file changed too", Some(Location::file(file)));
     }
     Ok(finding)
 }

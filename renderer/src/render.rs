@@ -5,14 +5,14 @@ use std::sync::Arc;
 use crate::budget::{Budget, Limits};
 use crate::bundle::{self, Bundle};
 use crate::cache::{CacheKey, Outcome, RenderCache, Touched};
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Location};
 use crate::fleet::Settings;
 use crate::fleet::values::Decoded;
 use crate::object::{self, Draft};
 use crate::resolve::{Resolved, ResolvedComponent};
 use crate::template::{Facts, Written};
 use crate::value::{self, KeyPath, Value};
-use crate::yaml::{self, Problem, Words};
+use crate::yaml::{self, Interner, Problem};
 
 mod scope;
 
@@ -95,8 +95,8 @@ pub(crate) fn check_values(component: &ResolvedComponent, values: &Value) -> Res
         .check(values)
         .into_iter()
         .map(|violation| {
-            let place = nearest_origin(component, &violation.path, &mut decoded);
-            let mut finding = Diagnostic::error("schema", violation.message).at(place).key(&violation.path);
+            let location = nearest_origin(component, &violation.path, &mut decoded);
+            let mut finding = Diagnostic::error("schema", violation.message).at(location).key(&violation.path);
             finding.help = violation.help;
             finding.note(format!("the rule of chart {} is here", component.chart.name), Some(violation.rule))
         })
@@ -105,11 +105,11 @@ pub(crate) fn check_values(component: &ResolvedComponent, values: &Value) -> Res
 }
 
 /// Where a value was set; for one that is missing, where the nearest thing above it was.
-fn nearest_origin(component: &ResolvedComponent, path: &KeyPath, decoded: &mut Decoded) -> Place {
+fn nearest_origin(component: &ResolvedComponent, path: &KeyPath, decoded: &mut Decoded) -> Location {
     let mut steps = path.0.clone();
     while !steps.is_empty() {
-        if let Some(place) = component.origin_in(&KeyPath(steps.clone()), decoded) {
-            return place;
+        if let Some(location) = component.origin_in(&KeyPath(steps.clone()), decoded) {
+            return location;
         }
         steps.pop();
     }
@@ -121,7 +121,7 @@ fn render(component: &ResolvedComponent, facts: &RenderFacts, limits: Limits) ->
     let budget = Budget::new(limits);
     let mut drafts: Vec<Draft> = Vec::new();
     let mut findings = Vec::new();
-    let mut words = Words::default();
+    let mut interner = Interner::default();
     for plain in &chart.plain {
         collect(object::drafts(&plain.file, &plain.documents, |line| line), &mut drafts, &mut findings);
     }
@@ -129,7 +129,7 @@ fn render(component: &ResolvedComponent, facts: &RenderFacts, limits: Limits) ->
     for name in chart.templates.names().filter(|name| !is_partial(name)) {
         let scope = facts.scope(component, name).data("Values", values.clone());
         match chart.templates.write(name, &scope, &budget) {
-            Ok(written) => collect(read(component, name, &written, &mut words), &mut drafts, &mut findings),
+            Ok(written) => collect(read(component, name, &written, &mut interner), &mut drafts, &mut findings),
             Err(mut said) => findings.append(&mut said),
         }
     }
@@ -147,7 +147,7 @@ pub(crate) fn render_watched(
     let budget = Budget::new(limits);
     let scope = facts.scope(component, name).facts("Values", values);
     match component.chart.templates.write(name, &scope, &budget) {
-        Ok(written) => read(component, name, &written, &mut Words::default()),
+        Ok(written) => read(component, name, &written, &mut Interner::default()),
         Err(said) => Err(said),
     }
 }
@@ -165,23 +165,23 @@ pub(crate) fn is_partial(name: &str) -> bool {
 }
 
 /// The objects in what a template wrote.
-fn read(component: &ResolvedComponent, name: &str, written: &Written, words: &mut Words) -> Outcome {
+fn read(component: &ResolvedComponent, name: &str, written: &Written, interner: &mut Interner) -> Outcome {
     let file: Arc<str> = format!("{}/templates/{name}", component.chart.folder).into();
-    match yaml::values(&written.text, &yaml::Options::default(), words) {
-        Ok(documents) => object::drafts(&file, &documents, |line| written.place(line).line),
+    match yaml::values(&written.text, &yaml::Options::default(), interner) {
+        Ok(documents) => object::drafts(&file, &documents, |line| written.location(line).line),
         Err(problems) => Err(problems.into_iter().map(|problem| in_template(problem, written)).collect()),
     }
 }
 
 /// A problem of what a template wrote, where the template wrote it.
 fn in_template(problem: Problem, written: &Written) -> Diagnostic {
-    let line = written.text.lines().nth(problem.mark.line.saturating_sub(1) as usize).unwrap_or_default();
+    let line = written.text.lines().nth(problem.span.line.saturating_sub(1) as usize).unwrap_or_default();
     let message = format!("in what the template writes: {}", problem.message);
-    let mut finding = Diagnostic::error(problem.code, message).at(written.place(problem.mark.line));
+    let mut finding = Diagnostic::error(problem.code, message).at(written.location(problem.span.line));
     finding.help = problem.help;
-    let finding = finding.note(format!("line {} of its output: {}", problem.mark.line, excerpt(line)), None);
+    let finding = finding.note(format!("line {} of its output: {}", problem.span.line, excerpt(line)), None);
     match problem.other {
-        Some((message, mark)) => finding.note(message, Some(written.place(mark.line))),
+        Some((message, span)) => finding.note(message, Some(written.location(span.line))),
         None => finding,
     }
 }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Location};
 use crate::fleet::values::Decoded;
 use crate::fleet::{Chart, Component, ComponentTarget, Fleet, Located, Policy, Runtime, Values};
 use crate::suggest::did_you_mean;
@@ -58,7 +58,7 @@ pub struct ResolvedComponent {
     /// How long it may take to become healthy.
     pub timeout: Option<Arc<str>>,
     /// Where it was put into the runtime.
-    pub origin: Place,
+    pub origin: Location,
     /// The files its values come from, lowest first.
     pub sources: Vec<ValuesSource>,
     /// Its values, merged.
@@ -150,7 +150,7 @@ impl<'a> Resolving<'a> {
             let message =
                 format!("objects that name no namespace go to `{namespace}`, which `target.namespaces` does not have");
             let finding = Diagnostic::error("foreign-namespace", message)
-                .at(self.runtime.mark.in_file(&self.runtime.file))
+                .at(self.runtime.span.in_file(&self.runtime.file))
                 .key("namespace")
                 .help(format!("write `namespace: {first}`, or add `{namespace}` to `target.namespaces`"));
             self.findings.push(finding);
@@ -204,7 +204,7 @@ impl<'a> Resolving<'a> {
             Some(named) if waves.iter().any(|wave| wave.name.value == named.value) => Some(named.value.clone()),
             Some(named) => {
                 let mut finding = Diagnostic::error("unknown-wave", format!("there is no wave `{}`", named.value))
-                    .at(named.mark.in_file(&self.runtime.file))
+                    .at(named.span.in_file(&self.runtime.file))
                     .key("wave");
                 finding.help = did_you_mean(&named.value, waves.iter().map(|wave| &*wave.name.value))
                     .or_else(|| Some("waves are listed in fleet.yaml".to_owned()));
@@ -229,8 +229,8 @@ impl<'a> Resolving<'a> {
         let both = [own, general];
         let name = first.name.value.clone();
         let chart_name = both.iter().flatten().find_map(|c| c.chart.as_ref()).map_or(&name, |chart| &chart.value);
-        let chart_place = both.iter().flatten().find_map(|c| c.chart.as_ref().map(|chart| chart.mark.in_file(&c.file)));
-        let versions = self.versions(chart_name, chart_place.unwrap_or_else(|| first.place()))?;
+        let chart_place = both.iter().flatten().find_map(|c| c.chart.as_ref().map(|chart| chart.span.in_file(&c.file)));
+        let versions = self.versions(chart_name, chart_place.unwrap_or_else(|| first.location()))?;
         let named = both.iter().flatten().find_map(|c| Some((c.version.as_ref()?, &c.file)));
         let version = match named {
             Some((version, file)) => Version { number: version, file, channel: None },
@@ -254,7 +254,7 @@ impl<'a> Resolving<'a> {
                 .map_or_else(Vec::new, |all| all.iter().map(|dependency| dependency.value.clone()).collect()),
             service_account: both.iter().flatten().find_map(|c| c.service_account.clone()),
             timeout: both.iter().flatten().find_map(|c| c.timeout.clone()),
-            origin: first.place(),
+            origin: first.location(),
             name,
             chart,
             channel: version.channel,
@@ -263,11 +263,11 @@ impl<'a> Resolving<'a> {
         })
     }
 
-    fn versions(&mut self, chart: &Arc<str>, place: Place) -> Option<&'a BTreeMap<Arc<str>, Arc<Chart>>> {
+    fn versions(&mut self, chart: &Arc<str>, location: Location) -> Option<&'a BTreeMap<Arc<str>, Arc<Chart>>> {
         let fleet = self.fleet;
         let found = fleet.charts.get(chart);
         if found.is_none() {
-            let mut finding = Diagnostic::error("unknown-chart", format!("there is no chart `{chart}`")).at(place);
+            let mut finding = Diagnostic::error("unknown-chart", format!("there is no chart `{chart}`")).at(location);
             finding.help = did_you_mean(chart, fleet.charts.keys().map(|name| &**name))
                 .or_else(|| Some(format!("charts live in charts/{chart}/<version>/")));
             self.findings.push(finding);
@@ -288,13 +288,13 @@ impl<'a> Resolving<'a> {
             if self.runtime.channel.is_none() && fleet.settings.channel.is_none() {
                 let message = format!("`{name}` has no version, and `{}` follows no channel", self.runtime.name);
                 let help = "write `version` here, or `channel` in the runtime or in the defaults of fleet.yaml";
-                self.findings.push(Diagnostic::error("no-version", message).at(first.place()).help(help));
+                self.findings.push(Diagnostic::error("no-version", message).at(first.location()).help(help));
             }
             return None;
         };
         let Some(version) = channel.versions.get(name).or_else(|| channel.versions.get(chart)) else {
             let message = format!("channel `{channel_name}` has no version of `{name}`");
-            let mut finding = Diagnostic::error("no-version", message).at(first.place());
+            let mut finding = Diagnostic::error("no-version", message).at(first.location());
             finding.help = did_you_mean(name, channel.versions.keys().map(|name| &**name))
                 .or_else(|| Some(format!("add it to {}, or write `version` here", channel.file)));
             self.findings.push(finding);
@@ -319,7 +319,7 @@ impl<'a> Resolving<'a> {
             return None;
         }
         let mut finding = Diagnostic::error("unknown-version", format!("chart `{name}` has no version {wanted}"))
-            .at(version.number.mark.in_file(version.file));
+            .at(version.number.span.in_file(version.file));
         let known: Vec<&str> = versions.keys().map(|version| &**version).collect();
         finding.help = Some(if known.is_empty() {
             format!("charts/{name}/ holds no version that can be used")
@@ -368,7 +368,8 @@ impl<'a> Resolving<'a> {
         match layers.try_fold(base, |merged, source| value::merge(&merged, &source.values.dict_of(decoded))) {
             Ok(merged) => Some(merged),
             Err(deep) => {
-                self.findings.push(Diagnostic::error("yaml-limit", format!("the values are {deep}")).at(first.place()));
+                self.findings
+                    .push(Diagnostic::error("yaml-limit", format!("the values are {deep}")).at(first.location()));
                 None
             }
         }
@@ -391,7 +392,7 @@ fn missing<'a>(
 ) -> Diagnostic {
     let code = if what == "channel" { "unknown-channel" } else { "unknown-layer" };
     let mut finding =
-        Diagnostic::error(code, format!("there is no {what} `{}`", name.value)).at(name.mark.in_file(file));
+        Diagnostic::error(code, format!("there is no {what} `{}`", name.value)).at(name.span.in_file(file));
     finding.help = did_you_mean(&name.value, known).or_else(|| Some(format!("write {folder}/{}.yaml", name.value)));
     finding
 }

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Location};
 use crate::value::{KeyPath, Value};
 
 mod check;
@@ -59,7 +59,7 @@ pub struct Violation {
     /// What to do.
     pub help: Option<String>,
     /// Where the rule is written.
-    pub rule: Place,
+    pub rule: Location,
 }
 
 impl Schema {
@@ -95,7 +95,7 @@ impl Schema {
         violations.retain(|violation| said.insert((violation.path.clone(), violation.message.clone())));
         if let Some(stop) = stopped {
             violations.truncate(MAX_FINDINGS - 1);
-            let rule = stop.mark.in_file(&self.file);
+            let rule = stop.span.in_file(&self.file);
             violations.push(Violation { path: KeyPath::root(), message: stop.message, help: None, rule });
         }
         violations

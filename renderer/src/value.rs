@@ -156,7 +156,7 @@ impl Value {
     }
 
     /// What Go's templates take for true: not null, `false`, zero or empty.
-    pub fn truth(&self) -> bool {
+    pub fn is_truthy(&self) -> bool {
         match self {
             Self::Null => false,
             Self::Bool(value) => *value,

@@ -7,24 +7,24 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Location};
 use crate::value::{KeyPath, Step, TooDeep, Value};
 
 mod build;
-mod quick;
+mod fast_path;
 mod read;
 mod scalar;
 #[cfg(test)]
 mod tests;
 pub mod write;
 
-pub use quick::Words;
+pub use fast_path::Interner;
 pub use read::{documents, values};
 pub use write::write;
 
 /// A stretch of text: line and column from 1, length in characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Mark {
+pub struct Span {
     /// Line, from 1.
     pub line: u32,
     /// Column in characters, from 1.
@@ -33,10 +33,10 @@ pub struct Mark {
     pub length: u32,
 }
 
-impl Mark {
+impl Span {
     /// The same stretch in a file.
-    pub fn in_file(self, file: &Arc<str>) -> Place {
-        Place { file: file.clone(), line: self.line, column: self.column, length: self.length.max(1) }
+    pub fn in_file(self, file: &Arc<str>) -> Location {
+        Location { file: file.clone(), line: self.line, column: self.column, length: self.length.max(1) }
     }
 }
 
@@ -44,7 +44,7 @@ impl Mark {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     /// Where it begins.
-    pub mark: Mark,
+    pub span: Span,
     /// What it is.
     pub content: Content,
 }
@@ -66,7 +66,7 @@ pub struct Entry {
     /// The key.
     pub key: Arc<str>,
     /// Where the key is written.
-    pub mark: Mark,
+    pub span: Span,
     /// What it holds.
     pub value: Node,
 }
@@ -113,16 +113,16 @@ pub struct Problem {
     /// What is wrong.
     pub message: String,
     /// Where.
-    pub mark: Mark,
+    pub span: Span,
     /// What to write instead.
     pub help: Option<String>,
-    /// A second place, with what is there.
-    pub other: Option<(String, Mark)>,
+    /// A second location, with what is there.
+    pub other: Option<(String, Span)>,
 }
 
 impl Problem {
-    fn new(code: &'static str, mark: Mark, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), mark, help: None, other: None }
+    fn new(code: &'static str, span: Span, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), span, help: None, other: None }
     }
 
     fn help(mut self, help: impl Into<String>) -> Self {
@@ -132,10 +132,10 @@ impl Problem {
 
     /// The finding, in a file.
     pub fn in_file(self, file: &Arc<str>) -> Diagnostic {
-        let mut diagnostic = Diagnostic::error(self.code, self.message).at(self.mark.in_file(file));
+        let mut diagnostic = Diagnostic::error(self.code, self.message).at(self.span.in_file(file));
         diagnostic.help = self.help;
         match self.other {
-            Some((message, mark)) => diagnostic.note(message, Some(mark.in_file(file))),
+            Some((message, span)) => diagnostic.note(message, Some(span.in_file(file))),
             None => diagnostic,
         }
     }
@@ -175,17 +175,17 @@ impl Node {
     }
 
     /// Where the value at a path is written: its key if it has one, else the value itself.
-    pub fn mark_at(&self, path: &KeyPath) -> Option<Mark> {
+    pub fn span_at(&self, path: &KeyPath) -> Option<Span> {
         let mut node = self;
-        let mut mark = self.mark;
+        let mut span = self.span;
         for step in &path.0 {
-            (node, mark) = match (step, &node.content) {
-                (Step::Key(key), Content::Map(_)) => node.entry(key).map(|entry| (&entry.value, entry.mark))?,
-                (Step::Index(index), Content::List(items)) => items.get(*index).map(|item| (item, item.mark))?,
+            (node, span) = match (step, &node.content) {
+                (Step::Key(key), Content::Map(_)) => node.entry(key).map(|entry| (&entry.value, entry.span))?,
+                (Step::Index(index), Content::List(items)) => items.get(*index).map(|item| (item, item.span))?,
                 _ => return None,
             };
         }
-        Some(mark)
+        Some(span)
     }
 
     /// What an error calls it.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use reeve_renderer::diagnostic::{Diagnostic, Place, Severity};
+use reeve_renderer::diagnostic::{Diagnostic, Location, Severity};
 use reeve_renderer::tree::Tree;
 
 use super::style::{Paint, Style};
@@ -62,12 +62,12 @@ impl<'a> Reporter<'a> {
         let head = style.paint(paint, &format!("{word}[{}]", finding.code));
         let message = style.paint(Paint::Strong, &format!(": {}", harmless(&finding.message)));
         writeln!(out, "{head}{message}")?;
-        let places = finding.place.iter().chain(finding.notes.iter().filter_map(|note| note.place.as_ref()));
+        let places = finding.location.iter().chain(finding.notes.iter().filter_map(|note| note.location.as_ref()));
         let width = places.map(|place| place.line.to_string().len()).max().unwrap_or(1);
         let edge = style.paint(Paint::Frame, &format!("{:width$} |", ""));
         let bullet = style.paint(Paint::Frame, &format!("{:width$} =", ""));
         let mut framed = false;
-        if let Some(place) = &finding.place {
+        if let Some(place) = &finding.location {
             framed = self.place(place, "-->", (paint, '^'), width, out)?;
         }
         for note in &finding.notes {
@@ -77,7 +77,7 @@ impl<'a> Reporter<'a> {
             }
             framed = false;
             writeln!(out, "{bullet} {word}: {message}")?;
-            if let Some(place) = &note.place {
+            if let Some(place) = &note.location {
                 framed = self.place(place, ":::", (Paint::Note, '-'), width, out)?;
             }
         }
@@ -98,7 +98,7 @@ impl<'a> Reporter<'a> {
     /// Whether the line itself is shown.
     fn place(
         &mut self,
-        place: &Place,
+        place: &Location,
         arrow: &str,
         (paint, mark): (Paint, char),
         width: usize,
@@ -119,7 +119,7 @@ impl<'a> Reporter<'a> {
         Ok(true)
     }
 
-    fn excerpt(&mut self, place: &Place) -> Option<Excerpt> {
+    fn excerpt(&mut self, place: &Location) -> Option<Excerpt> {
         if self.files.len() > KEPT {
             self.files.clear();
         }

@@ -79,7 +79,7 @@ pub(super) enum OpenError {
 /// The first finding with its place, as a line.
 fn first(findings: &[Diagnostic]) -> String {
     let Some(finding) = findings.first() else { return "something is wrong with the repository".to_owned() };
-    let place = finding.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+    let place = finding.location.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
     let help = finding.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
     format!("{place}{}{help}", finding.message)
 }

@@ -3,13 +3,13 @@
 
 use libfuzzer_sys::fuzz_target;
 use reeve_renderer::value::Value;
-use reeve_renderer::yaml::{Dialect, Options, Words, documents, values, write};
+use reeve_renderer::yaml::{Dialect, Options, Interner, documents, values, write};
 
 fuzz_target!(|text: &str| {
     for dialect in [Dialect::Strict, Dialect::Helm] {
         let options = Options { dialect, nodes: 10_000 };
         let read = documents(text, &options);
-        let data = values(text, &options, &mut Words::default());
+        let data = values(text, &options, &mut Interner::default());
         assert_eq!(data.is_ok(), read.is_ok(), "{data:?}");
         let (Ok(nodes), Ok(data)) = (read, data) else { continue };
         let same = nodes.iter().zip(&data).all(|(node, document)| {

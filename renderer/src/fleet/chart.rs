@@ -7,7 +7,7 @@ use super::decode::{Decoder, Field};
 use super::lfs;
 use super::load::{self, read_text};
 use super::{HealthRule, Values};
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Location};
 use crate::schema::Schema;
 use crate::template::{ChartFiles, Source, Templates};
 use crate::tree::{self, ContentId, Entry, EntryKind, Tree, TreeError};
@@ -151,13 +151,13 @@ impl Reading<'_> {
                 EntryKind::Folder => {}
             }
             if name.starts_with("charts/") {
-                let finding = Diagnostic::error("subchart", "a chart cannot contain charts").at(Place::file(file));
+                let finding = Diagnostic::error("subchart", "a chart cannot contain charts").at(Location::file(file));
                 self.findings.push(finding.help("put each chart into charts/ and list them as components"));
             }
         }
         if total > LARGEST_CHART {
             let message = format!("the chart has more than {} MiB of files", LARGEST_CHART >> 20);
-            self.findings.push(Diagnostic::error("file-too-large", message).at(Place::file(self.folder.clone())));
+            self.findings.push(Diagnostic::error("file-too-large", message).at(Location::file(self.folder.clone())));
         }
     }
 
@@ -174,7 +174,7 @@ impl Reading<'_> {
         if !entries.contains_key("Chart.yaml") {
             let finding = Diagnostic::error("missing-file", format!("{} has no Chart.yaml", self.folder));
             let help = format!("write one with `apiVersion: v2`, `name: {name}` and `version: {version}`");
-            self.findings.push(finding.at(Place::file(self.path("Chart.yaml"))).help(help));
+            self.findings.push(finding.at(Location::file(self.path("Chart.yaml"))).help(help));
             return Ok(None);
         }
         let Some((file, node)) = self.document(entries, "Chart.yaml")? else { return Ok(None) };
@@ -185,12 +185,12 @@ impl Reading<'_> {
             let path = root.path.key(key);
             let Some(field) = fields.get(key) else {
                 let finding = Diagnostic::error("missing-key", format!("`{key}` is missing"));
-                decoder.report(root.mark, &path, finding.help(format!("write `{key}: {wanted}`")));
+                decoder.report(root.span, &path, finding.help(format!("write `{key}: {wanted}`")));
                 continue;
             };
             if let Some(found) = decoder.text(field).filter(|found| &*found.value != wanted) {
                 let message = format!("`{key}` is `{}`, but the folder says `{wanted}`", found.value);
-                decoder.report(found.mark, &path, Diagnostic::error("name-mismatch", message));
+                decoder.report(found.span, &path, Diagnostic::error("name-mismatch", message));
             }
         }
         for key in ["appVersion", "kubeVersion", "description"] {
@@ -201,14 +201,14 @@ impl Reading<'_> {
         if let Some(field) = fields.get("dependencies").filter(|field| field.node.kind() != "null") {
             let finding = Diagnostic::error("subchart", "a chart cannot depend on other charts");
             decoder.report(
-                field.mark,
+                field.span,
                 &field.path,
                 finding.help("list them as components, with `dependsOn` for the order"),
             );
         }
         if let Some(field) = fields.get("type").filter(|field| field.node.to_value() == Ok("library".into())) {
             let finding = Diagnostic::error("library-chart", "a library chart has no objects of its own");
-            decoder.report(field.mark, &field.path, finding.help("copy its macros into the charts that use them"));
+            decoder.report(field.span, &field.path, finding.help("copy its macros into the charts that use them"));
         }
         let values = decoder.values(&root);
         self.findings.append(&mut decoder.findings);
@@ -269,11 +269,11 @@ impl Reading<'_> {
                 let finding = Diagnostic::error("go-template", "this file is written in Helm's template language");
                 let help =
                     "write its templates as macros: `{% macro labels() %}...{% endmacro %}` in a file `_helpers.j2`";
-                self.findings.push(finding.at(Place::file(file)).help(help));
+                self.findings.push(finding.at(Location::file(file)).help(help));
             } else {
                 let help = "templates end in .j2, files for `Files` go next to templates/, for example into files/";
                 let finding = Diagnostic::error("unexpected-file", "this file is neither a template nor YAML");
-                self.findings.push(finding.at(Place::file(file)).help(help));
+                self.findings.push(finding.at(Location::file(file)).help(help));
             }
         }
         match Templates::compile(&sources) {
@@ -288,13 +288,13 @@ impl Reading<'_> {
     fn plain(&mut self, file: Arc<str>, text: &str) -> Option<PlainFile> {
         if let Some((at, line)) = text.lines().enumerate().find(|(_, line)| line.contains("{{")) {
             let column = line.find("{{").map_or(0, |byte| line[..byte].chars().count());
-            let place = Place::new(file, number(at + 1), number(column + 1)).with_length(2);
+            let location = Location::new(file, number(at + 1), number(column + 1)).with_length(2);
             let finding =
-                Diagnostic::error("go-template", "this file is written in Helm's template language").at(place);
+                Diagnostic::error("go-template", "this file is written in Helm's template language").at(location);
             self.findings.push(finding.help("write it in Jinja and name it with .j2 at the end"));
             return None;
         }
-        match yaml::values(text, &yaml::Options::default(), &mut yaml::Words::default()) {
+        match yaml::values(text, &yaml::Options::default(), &mut yaml::Interner::default()) {
             Ok(documents) => Some(PlainFile { file, documents }),
             Err(problems) => {
                 self.findings.extend(problems.into_iter().map(|problem| problem.in_file(&file)));
@@ -324,12 +324,12 @@ impl Reading<'_> {
 fn hint_at_go(mut finding: Diagnostic, sources: &[Source]) -> Diagnostic {
     const MARKS: &[&str] =
         &[".", "$", "/*", "if ", "else", "end", "range ", "with ", "define ", "template ", "include \"", "toYaml ."];
-    let Some(place) = finding.place.as_ref().filter(|_| finding.help.is_none()) else { return finding };
-    let source = sources.iter().find(|source| source.file == place.file);
+    let Some(location) = finding.location.as_ref().filter(|_| finding.help.is_none()) else { return finding };
+    let source = sources.iter().find(|source| source.file == location.file);
     let line =
-        source.and_then(|source| source.text.lines().nth(place.line.saturating_sub(1) as usize)).unwrap_or_default();
+        source.and_then(|source| source.text.lines().nth(location.line.saturating_sub(1) as usize)).unwrap_or_default();
     let tags = line.split("{{").skip(1).map(|tag| tag.trim_start_matches('-').trim_start());
-    if tags.clone().any(|tag| MARKS.iter().any(|mark| tag.starts_with(mark))) {
+    if tags.clone().any(|tag| MARKS.iter().any(|span| tag.starts_with(span))) {
         let help = "this looks like Helm's template language; here it is Jinja: `{{ Values.x }}`, `{% if Values.x %}`, \
                     `{{ include(\"labels\") | nindent(4) }}`";
         finding.help = Some(help.to_owned());

@@ -10,7 +10,7 @@ use crate::diagnostic::Diagnostic;
 use crate::names;
 use crate::suggest::did_you_mean;
 use crate::value::{KeyPath, Value};
-use crate::yaml::{Content, Entry, Mark, Node};
+use crate::yaml::{Content, Entry, Node, Span};
 
 /// One file being decoded.
 pub(super) struct Decoder {
@@ -26,16 +26,16 @@ pub(super) struct Field<'n> {
     pub(super) node: &'n Node,
     pub(super) path: KeyPath,
     /// Where its key is written.
-    pub(super) mark: Mark,
+    pub(super) span: Span,
 }
 
 impl<'n> Field<'n> {
     pub(super) fn root(node: &'n Node) -> Self {
-        Self { node, path: KeyPath::root(), mark: node.mark }
+        Self { node, path: KeyPath::root(), span: node.span }
     }
 
     pub(super) fn of(&self, entry: &'n Entry) -> Self {
-        Self { node: &entry.value, path: self.path.key(entry.key.clone()), mark: entry.mark }
+        Self { node: &entry.value, path: self.path.key(entry.key.clone()), span: entry.span }
     }
 
     fn is_null(&self) -> bool {
@@ -48,14 +48,14 @@ impl Decoder {
         Self { file: file.clone(), findings: Vec::new(), document: None }
     }
 
-    pub(super) fn report(&mut self, mark: Mark, path: &KeyPath, diagnostic: Diagnostic) {
-        self.findings.push(diagnostic.at(mark.in_file(&self.file)).key(path));
+    pub(super) fn report(&mut self, span: Span, path: &KeyPath, diagnostic: Diagnostic) {
+        self.findings.push(diagnostic.at(span.in_file(&self.file)).key(path));
     }
 
     fn wrong(&mut self, field: &Field<'_>, wanted: &str) {
         let subject = if field.path.0.is_empty() { "the document".to_owned() } else { format!("`{}`", field.path) };
         let message = format!("{subject} must be {wanted}, not {}", field.node.kind());
-        self.report(field.node.mark, &field.path, Diagnostic::error("wrong-type", message));
+        self.report(field.node.span, &field.path, Diagnostic::error("wrong-type", message));
     }
 
     /// The entries of a map; any key but the known ones is an error.
@@ -66,7 +66,7 @@ impl Decoder {
                 let mut finding = Diagnostic::error("unknown-key", format!("`{key}` is not a known key"));
                 finding.help = did_you_mean(key, known.iter().copied())
                     .or_else(|| Some(format!("known keys: {}", known.join(", "))));
-                self.report(unknown.mark, &unknown.path, finding);
+                self.report(unknown.span, &unknown.path, finding);
             }
         }
         fields.into_iter().filter(|(_, field)| !field.is_null()).collect()
@@ -89,7 +89,7 @@ impl Decoder {
             Content::List(items) => items
                 .iter()
                 .enumerate()
-                .map(|(at, node)| Field { node, path: field.path.index(at), mark: node.mark })
+                .map(|(at, node)| Field { node, path: field.path.index(at), span: node.span })
                 .collect(),
             Content::Scalar(_) | Content::Map(_) => {
                 self.wrong(field, "a list");
@@ -100,7 +100,7 @@ impl Decoder {
 
     pub(super) fn text(&mut self, field: &Field<'_>) -> Option<Located<Arc<str>>> {
         if let Content::Scalar(Value::Text(text)) = &field.node.content {
-            return Some(Located { value: text.clone(), mark: field.node.mark });
+            return Some(Located { value: text.clone(), span: field.node.span });
         }
         self.wrong(field, "text");
         if let (Content::Scalar(value), Some(finding)) = (&field.node.content, self.findings.last_mut()) {
@@ -112,14 +112,14 @@ impl Decoder {
     /// Text that Kubernetes takes as a name.
     pub(super) fn name(&mut self, field: &Field<'_>) -> Option<Located<Arc<str>>> {
         let name = self.text(field)?;
-        self.check_name(name.mark, &field.path, &name.value).then_some(name)
+        self.check_name(name.span, &field.path, &name.value).then_some(name)
     }
 
-    pub(super) fn check_name(&mut self, mark: Mark, path: &KeyPath, name: &str) -> bool {
+    pub(super) fn check_name(&mut self, span: Span, path: &KeyPath, name: &str) -> bool {
         let fine = names::is_label(name);
         if !fine {
             let message = format!("`{name}` is not a name that Kubernetes takes");
-            self.report(mark, path, Diagnostic::error("bad-name", message).help(names::LABEL_RULE));
+            self.report(span, path, Diagnostic::error("bad-name", message).help(names::LABEL_RULE));
         }
         fine
     }
@@ -139,7 +139,7 @@ impl Decoder {
         let fine = (least..=most).contains(&length);
         if !fine {
             let message = format!("`{}` must have between {least} and {most} characters, not {length}", field.path);
-            self.report(text.mark, &field.path, Diagnostic::error("out-of-range", message));
+            self.report(text.span, &field.path, Diagnostic::error("out-of-range", message));
         }
         fine.then_some(text.value)
     }
@@ -150,7 +150,7 @@ impl Decoder {
         let fine = names::is_subdomain(&name.value);
         if !fine {
             let message = format!("`{}` is not a name that Kubernetes takes", name.value);
-            self.report(name.mark, &field.path, Diagnostic::error("bad-name", message).help(names::SUBDOMAIN_RULE));
+            self.report(name.span, &field.path, Diagnostic::error("bad-name", message).help(names::SUBDOMAIN_RULE));
         }
         fine.then_some(name.value)
     }
@@ -159,23 +159,23 @@ impl Decoder {
     pub(super) fn count(&mut self, field: &Field<'_>, found: usize, least: usize, most: usize) {
         if !(least..=most).contains(&found) {
             let message = format!("`{}` must have between {least} and {most} entries, not {found}", field.path);
-            self.report(field.node.mark, &field.path, Diagnostic::error("out-of-range", message));
+            self.report(field.node.span, &field.path, Diagnostic::error("out-of-range", message));
         }
     }
 
     /// No text may be in a list twice.
     pub(super) fn distinct(&mut self, items: &[Field<'_>]) {
-        let mut seen: BTreeMap<&str, Mark> = BTreeMap::new();
+        let mut seen: BTreeMap<&str, Span> = BTreeMap::new();
         for item in items {
             let Content::Scalar(Value::Text(text)) = &item.node.content else { continue };
             match seen.entry(text) {
                 Vacant(entry) => {
-                    entry.insert(item.node.mark);
+                    entry.insert(item.node.span);
                 }
                 Occupied(first) => {
                     let finding = Diagnostic::error("duplicate-entry", format!("`{text}` is there twice"));
                     let finding = finding.note("the first is here", Some(first.get().in_file(&self.file)));
-                    self.report(item.node.mark, &item.path, finding.help("keep one of the two"));
+                    self.report(item.node.span, &item.path, finding.help("keep one of the two"));
                 }
             }
         }
@@ -194,7 +194,7 @@ impl Decoder {
             Content::Scalar(Value::Int(number)) if (least..=most).contains(&number) => Some(number),
             Content::Scalar(Value::Int(number)) => {
                 let message = format!("`{}` must be between {least} and {most}, not {number}", field.path);
-                self.report(field.node.mark, &field.path, Diagnostic::error("out-of-range", message));
+                self.report(field.node.span, &field.path, Diagnostic::error("out-of-range", message));
                 None
             }
             _ => {
@@ -213,7 +213,7 @@ impl Decoder {
             let message = format!("`{}` must be one of {}, not `{}`", field.path, known.join(", "), text.value);
             let mut finding = Diagnostic::error("unknown-word", message);
             finding.help = did_you_mean(&text.value, known);
-            self.report(text.mark, &field.path, finding);
+            self.report(text.span, &field.path, finding);
         }
         found
     }
@@ -224,7 +224,7 @@ impl Decoder {
             if !names::is_qualified(key) {
                 let message = format!("`{key}` is not the key of a label");
                 self.report(
-                    field.mark,
+                    field.span,
                     &field.path,
                     Diagnostic::error("bad-label", message).help(names::QUALIFIED_RULE),
                 );
@@ -233,7 +233,7 @@ impl Decoder {
             if !names::is_label_value(&value.value) {
                 let message = format!("`{}` is not the value of a label", value.value);
                 let finding = Diagnostic::error("bad-label", message).help(names::LABEL_VALUE_RULE);
-                self.report(value.mark, &field.path, finding);
+                self.report(value.span, &field.path, finding);
             }
             labels.insert(key.into(), value.value);
         }
@@ -254,7 +254,7 @@ impl Decoder {
             Ok(Value::Dict(dict)) => Some(Values::data(self.file.clone(), field.node.clone(), dict)),
             Ok(_) => None,
             Err(deep) => {
-                self.report(field.mark, &field.path, Diagnostic::error("yaml-limit", deep.to_string()));
+                self.report(field.span, &field.path, Diagnostic::error("yaml-limit", deep.to_string()));
                 None
             }
         }
@@ -268,13 +268,13 @@ impl Decoder {
                 Content::Scalar(Value::Text(text)) if text.starts_with("ENC[") && text.ends_with(']') => {
                     let message = format!("`{}` is encrypted, and encrypted values cannot be read yet", field.path);
                     let help = "refer to a Secret that exists in the runtime";
-                    self.report(field.mark, &field.path, Diagnostic::error("encrypted-value", message).help(help));
+                    self.report(field.span, &field.path, Diagnostic::error("encrypted-value", message).help(help));
                 }
                 Content::Scalar(_) => {}
                 Content::List(items) => open.extend(items.iter().enumerate().map(|(at, node)| Field {
                     node,
                     path: field.path.index(at),
-                    mark: node.mark,
+                    span: node.span,
                 })),
                 Content::Map(entries) => open.extend(entries.iter().map(|entry| field.of(entry))),
             }

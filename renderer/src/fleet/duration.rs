@@ -68,14 +68,14 @@ impl Decoder {
         };
         let Some(found) = nanoseconds(&text.value) else {
             let finding = Diagnostic::error("bad-duration", format!("`{}` is not a duration", text.value));
-            self.report(text.mark, &field.path, finding.help("write it like 30s, 5m or 1h30m"));
+            self.report(text.span, &field.path, finding.help("write it like 30s, 5m or 1h30m"));
             return None;
         };
         let within =
             nanoseconds(least).is_none_or(|least| found >= least) && nanoseconds(most).is_none_or(|most| found <= most);
         if !within {
             let message = format!("`{}` must be between {least} and {most}, not {}", field.path, text.value);
-            self.report(text.mark, &field.path, Diagnostic::error("out-of-range", message));
+            self.report(text.span, &field.path, Diagnostic::error("out-of-range", message));
         }
         within.then_some(text.value)
     }

@@ -10,18 +10,18 @@ use super::{
 };
 use crate::budget::Limits;
 use crate::diagnostic::Diagnostic;
-use crate::yaml::{Mark, Node};
+use crate::yaml::{Node, Span};
 
 impl Decoder {
     /// Every file says what it is, so that a file in the wrong folder is noticed.
-    pub(super) fn kind(&mut self, fields: &BTreeMap<&str, Field<'_>>, mark: Mark, wanted: &'static str) {
+    pub(super) fn kind(&mut self, fields: &BTreeMap<&str, Field<'_>>, span: Span, wanted: &'static str) {
         let path = crate::value::KeyPath::root().key("kind");
         match fields.get("kind") {
             Some(field) => {
                 self.word(field, &[(wanted, ())]);
             }
             None => self.report(
-                mark,
+                span,
                 &path,
                 Diagnostic::error("missing-key", "`kind` is missing").help(format!("begin with `kind: {wanted}`")),
             ),
@@ -32,7 +32,7 @@ impl Decoder {
         let root = Field::root(node);
         let known = ["kind", "defaults", "layers", "components", "waves", "limits", "policy"];
         let fields = self.map(&root, &known);
-        self.kind(&fields, root.mark, "Fleet");
+        self.kind(&fields, root.span, "Fleet");
         let mut settings = Settings { file: self.file.clone(), ..Settings::default() };
         if let Some(defaults) = fields.get("defaults") {
             let defaults = self.map(defaults, &["channel", "namespace", "policy"]);
@@ -75,7 +75,7 @@ impl Decoder {
                 rules.extend(self.name(name).map(|name| (name, selector)));
             } else {
                 let message = format!("`{}` needs a `name`", item.path);
-                self.report(item.mark, &item.path, Diagnostic::error("missing-key", message));
+                self.report(item.span, &item.path, Diagnostic::error("missing-key", message));
             }
         }
         rules
@@ -104,11 +104,11 @@ impl Decoder {
     pub(super) fn channel(&mut self, node: &Node) -> Channel {
         let root = Field::root(node);
         let fields = self.map(&root, &["kind", "components"]);
-        self.kind(&fields, root.mark, "Channel");
+        self.kind(&fields, root.span, "Channel");
         let mut versions = BTreeMap::new();
         if let Some(components) = fields.get("components") {
             for (name, field) in self.open_map(components) {
-                self.check_name(field.mark, &field.path, name);
+                self.check_name(field.span, &field.path, name);
                 if let Some(version) = self.version(&field) {
                     versions.insert(name.into(), version);
                 }
@@ -122,7 +122,7 @@ impl Decoder {
         if let Err(error) = semver::Version::parse(&version.value) {
             let message = format!("`{}` is not a version: {error}", version.value);
             let help = "write the name of a folder in charts/<chart>/, such as 1.2.0";
-            self.report(version.mark, &field.path, Diagnostic::error("bad-version", message).help(help));
+            self.report(version.span, &field.path, Diagnostic::error("bad-version", message).help(help));
             return None;
         }
         Some(version)
@@ -131,15 +131,15 @@ impl Decoder {
     pub(super) fn layer(&mut self, node: &Node) -> Layer {
         let root = Field::root(node);
         let fields = self.map(&root, &["kind", "values", "components"]);
-        self.kind(&fields, root.mark, "Layer");
+        self.kind(&fields, root.span, "Layer");
         let values = fields.get("values").and_then(|field| self.values(field));
         let mut components = BTreeMap::new();
         if let Some(field) = fields.get("components") {
             for (name, field) in self.open_map(field) {
-                self.check_name(field.mark, &field.path, name);
+                self.check_name(field.span, &field.path, name);
                 let fields = self.map(&field, &["values"]);
                 if let Some(value) = fields.get("values").and_then(|field| self.values(field)) {
-                    components.insert(Arc::from(name), Located { value, mark: field.mark });
+                    components.insert(Arc::from(name), Located { value, span: field.span });
                 }
             }
         }
@@ -164,12 +164,12 @@ impl Decoder {
             "components",
         ];
         let fields = self.map(&root, &known);
-        self.kind(&fields, root.mark, "Runtime");
-        let name = self.runtime_name(&fields, root.mark, stem);
+        self.kind(&fields, root.span, "Runtime");
+        let name = self.runtime_name(&fields, root.span, stem);
         let get = |key: &str| fields.get(key);
         Some(Runtime {
             file: self.file.clone(),
-            mark: root.mark,
+            span: root.span,
             labels: get("labels").map(|field| self.labels(field)).unwrap_or_default(),
             target: get("target").map(|field| self.target(field)).unwrap_or_default(),
             channel: get("channel").and_then(|field| self.name(field)),
@@ -184,7 +184,7 @@ impl Decoder {
         })
     }
 
-    fn runtime_name(&mut self, fields: &BTreeMap<&str, Field<'_>>, mark: Mark, stem: Option<&str>) -> Option<Arc<str>> {
+    fn runtime_name(&mut self, fields: &BTreeMap<&str, Field<'_>>, span: Span, stem: Option<&str>) -> Option<Arc<str>> {
         let path = crate::value::KeyPath::root().key("name");
         match (fields.get("name"), stem) {
             (Some(field), stem) => {
@@ -192,14 +192,14 @@ impl Decoder {
                 if let Some(stem) = stem.filter(|stem| *stem != &*name.value) {
                     let message = format!("the runtime is called `{}`, but its file `{stem}`", name.value);
                     let finding = Diagnostic::error("name-mismatch", message).help("remove `name`, or rename the file");
-                    self.report(name.mark, &field.path, finding);
+                    self.report(name.span, &field.path, finding);
                 }
                 Some(name.value)
             }
-            (None, Some(stem)) => self.check_name(mark, &path, stem).then(|| stem.into()),
+            (None, Some(stem)) => self.check_name(span, &path, stem).then(|| stem.into()),
             (None, None) => {
                 let finding = Diagnostic::error("missing-key", "`name` is missing");
-                self.report(mark, &path, finding.help("in a file with several runtimes each needs its `name`"));
+                self.report(span, &path, finding.help("in a file with several runtimes each needs its `name`"));
                 None
             }
         }
@@ -216,7 +216,7 @@ impl Decoder {
             if !fine {
                 let message = format!("`{}` is not a version of Kubernetes", text.value);
                 let finding = Diagnostic::error("bad-version", message).help("write it like v1.35.4 or \"1.35\"");
-                self.report(text.mark, &field.path, finding);
+                self.report(text.span, &field.path, finding);
             }
             fine.then_some(text.value)
         });
@@ -228,12 +228,12 @@ impl Decoder {
         let entries = self.open_map(field);
         let mut components: Vec<_> =
             entries.into_iter().map(|(name, field)| self.component(name, &field, fleet)).collect();
-        components.sort_by_key(|component| (component.name.mark.line, component.name.mark.column));
+        components.sort_by_key(|component| (component.name.span.line, component.name.span.column));
         components
     }
 
     fn component(&mut self, name: &str, field: &Field<'_>, fleet: bool) -> Component {
-        self.check_name(field.mark, &field.path, name);
+        self.check_name(field.span, &field.path, name);
         let mut known =
             vec!["chart", "version", "namespace", "target", "dependsOn", "serviceAccountName", "timeout", "values"];
         known.push(if fleet { "selector" } else { "enabled" });
@@ -242,7 +242,7 @@ impl Decoder {
         let targets = [("Runtime", ComponentTarget::Runtime), ("ControlPlane", ComponentTarget::ControlPlane)];
         Component {
             file: self.file.clone(),
-            name: Located { value: name.into(), mark: field.mark },
+            name: Located { value: name.into(), span: field.span },
             chart: get("chart").and_then(|field| self.name(field)),
             version: get("version").and_then(|field| self.version(field)),
             enabled: get("enabled").filter(|_| !fleet).and_then(|field| self.boolean(field)),

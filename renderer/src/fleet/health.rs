@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::decode::{Decoder, Field};
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Location};
 use crate::names;
 use crate::yaml::Node;
 
@@ -23,7 +23,7 @@ pub struct HealthRule {
     /// True when it will not get there by itself.
     pub failed: Option<Arc<str>>,
     /// Where the rule is written.
-    pub place: Place,
+    pub location: Location,
 }
 
 /// What whoever evaluates them takes.
@@ -33,7 +33,7 @@ impl Decoder {
     pub(super) fn health(&mut self, node: &Node) -> Arc<[HealthRule]> {
         let root = Field::root(node);
         let fields = self.map(&root, &["kind", "rules"]);
-        self.kind(&fields, root.mark, "Health");
+        self.kind(&fields, root.span, "Health");
         let mut rules: Vec<HealthRule> = Vec::new();
         let items = fields.get("rules").map(|field| {
             let items = self.list(field);
@@ -46,7 +46,7 @@ impl Decoder {
             if let Some(first) = rules.iter().find(same) {
                 let message = format!("{} of {} has two rules", rule.kind, rule.api_version);
                 let finding = Diagnostic::error("duplicate-entry", message).help("make one rule of the two");
-                self.report(item.mark, &item.path, finding.note("the first is here", Some(first.place.clone())));
+                self.report(item.span, &item.path, finding.note("the first is here", Some(first.location.clone())));
             }
             rules.push(rule);
         }
@@ -58,7 +58,7 @@ impl Decoder {
         let mut complete = true;
         for key in ["apiVersion", "kind", "current"].into_iter().filter(|key| !fields.contains_key(key)) {
             let message = format!("`{}` needs `{key}`", field.path);
-            self.report(field.mark, &field.path, Diagnostic::error("missing-key", message));
+            self.report(field.span, &field.path, Diagnostic::error("missing-key", message));
             complete = false;
         }
         let get = |key: &str| fields.get(key);
@@ -68,8 +68,9 @@ impl Decoder {
         let current = get("current").and_then(|field| self.expression(field));
         let in_progress = get("inProgress").and_then(|field| self.expression(field));
         let failed = get("failed").and_then(|field| self.expression(field));
-        let place = field.mark.in_file(&self.file);
-        let rule = HealthRule { api_version: api_version?, kind: kind?, current: current?, in_progress, failed, place };
+        let location = field.span.in_file(&self.file);
+        let rule =
+            HealthRule { api_version: api_version?, kind: kind?, current: current?, in_progress, failed, location };
         complete.then_some(rule)
     }
 
@@ -77,7 +78,7 @@ impl Decoder {
         let text = self.text(field)?;
         if !fine(&text.value) {
             let finding = Diagnostic::error("bad-name", format!("`{}` is not {what}", text.value));
-            self.report(text.mark, &field.path, finding.help(help));
+            self.report(text.span, &field.path, finding.help(help));
             return None;
         }
         Some(text.value)
@@ -88,7 +89,7 @@ impl Decoder {
         if text.trim().is_empty() {
             let finding = Diagnostic::error("empty-text", format!("`{}` is empty", field.path));
             let help = "write a CEL expression, such as status.phase == 'Ready'";
-            self.report(field.node.mark, &field.path, finding.help(help));
+            self.report(field.node.span, &field.path, finding.help(help));
             return None;
         }
         Some(text)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Location};
 
 /// Bytes that a pointer may have, by its specification.
 const LONGEST: usize = 1024;
@@ -11,7 +11,7 @@ const LONGEST: usize = 1024;
 pub(super) fn found_in(file: &Arc<str>, content: &[u8]) -> Option<Diagnostic> {
     is_pointer(content).then(|| {
         Diagnostic::error("lfs-pointer", "this is a pointer of Git LFS, and what it points to is not fetched")
-            .at(Place::file(file.clone()))
+            .at(Location::file(file.clone()))
             .help("keep the file itself in Git: take it out of .gitattributes, and add it anew")
     })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::load::not_a_file;
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Location};
 use crate::tree::{self, Entry, EntryKind, Tree, TreeError};
 
 /// The YAML files of a folder.
@@ -31,7 +31,7 @@ pub(super) fn files(
                 let finding = Diagnostic::error("unexpected-file", format!("{folder}/ holds YAML files"));
                 let help =
                     if yaml { format!("move it to {folder}/") } else { "name it .yaml, or move it away".to_owned() };
-                findings.push(finding.at(Place::file(file)).help(help));
+                findings.push(finding.at(Location::file(file)).help(help));
             }
         }
     }
@@ -49,7 +49,7 @@ pub(super) fn folders(tree: &dyn Tree, folder: &str, findings: &mut Vec<Diagnost
             EntryKind::Other(what) => findings.push(not_a_file(&tree::join(folder, &entry.name).into(), what)),
             EntryKind::File { .. } => {
                 let finding = Diagnostic::error("unexpected-file", "charts/ holds folders: charts/<chart>/<version>/");
-                findings.push(finding.at(Place::file(tree::join(folder, &entry.name))));
+                findings.push(finding.at(Location::file(tree::join(folder, &entry.name))));
             }
         }
     }

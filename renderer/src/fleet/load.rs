@@ -7,7 +7,7 @@ use super::decode::Decoder;
 use super::listing::{files, folders};
 use super::values::DocumentText;
 use super::{Channel, Chart, Fleet, Layer, Runtime, Settings, chart, lfs};
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Location};
 use crate::tree::{self, ContentId, Entry, EntryKind, Tree, TreeError};
 use crate::yaml::{self, Node};
 
@@ -49,7 +49,7 @@ impl Loader {
         for (folder, deep) in [("channels", false), ("layers", false), ("runtimes", true)] {
             for (path, entry) in files(tree, folder, deep, &mut findings)? {
                 let parsed = self.parsed(tree, &path, &entry, &mut findings, &mut seen)?;
-                place(&mut fleet, &path, parsed, &mut findings);
+                add_parsed(&mut fleet, &path, parsed, &mut findings);
             }
         }
         self.charts(tree, &mut fleet, &mut findings, &mut seen)?;
@@ -67,7 +67,7 @@ impl Loader {
     ) -> Result<(), TreeError> {
         let Some(entry) = tree.list("")?.into_iter().find(|entry| &*entry.name == "fleet.yaml") else {
             let finding = Diagnostic::error("missing-file", "there is no fleet.yaml: this is not a fleet repository");
-            findings.push(finding.at(Place::file("fleet.yaml")).help("`reeve new fleet NAME` makes one"));
+            findings.push(finding.at(Location::file("fleet.yaml")).help("`reeve new fleet NAME` makes one"));
             fleet.broken.insert("fleet.yaml".to_owned());
             return Ok(());
         };
@@ -145,8 +145,8 @@ impl Loader {
 
     /// Only what the last revision had is remembered.
     fn forget(&self, seen: &Seen) {
-        keep(&mut self.files.lock().unwrap_or_else(PoisonError::into_inner), &seen.files);
-        keep(&mut self.charts.lock().unwrap_or_else(PoisonError::into_inner), &seen.charts);
+        forget_unseen(&mut self.files.lock().unwrap_or_else(PoisonError::into_inner), &seen.files);
+        forget_unseen(&mut self.charts.lock().unwrap_or_else(PoisonError::into_inner), &seen.charts);
     }
 }
 
@@ -168,7 +168,7 @@ fn misplaced(path: &str, kind: EntryKind) -> Diagnostic {
         EntryKind::Folder => ("a folder", "a file"),
         EntryKind::Other(what) => (what, if path == "fleet.yaml" { "a file" } else { "a folder" }),
     };
-    Diagnostic::error("not-a-file", format!("{path} is {what}, and must be {wanted}")).at(Place::file(path))
+    Diagnostic::error("not-a-file", format!("{path} is {what}, and must be {wanted}")).at(Location::file(path))
 }
 
 /// What a revision consists of.
@@ -179,7 +179,7 @@ struct Seen {
 }
 
 /// Two revisions are remembered at most, so that one can be compared with the one before.
-fn keep<T>(remembered: &mut Remembered<T>, seen: &[(String, ContentId)]) {
+fn forget_unseen<T>(remembered: &mut Remembered<T>, seen: &[(String, ContentId)]) {
     if remembered.len() > seen.len() * 2 + 64 {
         let seen: std::collections::HashSet<_> = seen.iter().collect();
         remembered.retain(|key, _| seen.contains(key));
@@ -243,7 +243,7 @@ pub(super) fn single(file: &Arc<str>, text: &str, findings: &mut Vec<Diagnostic>
         Ok(documents) => {
             if let Some(second) = documents.get(1) {
                 let finding = Diagnostic::error("many-documents", "this file must hold one document");
-                findings.push(finding.at(second.mark.in_file(file)).help("move the second into a file of its own"));
+                findings.push(finding.at(second.span.in_file(file)).help("move the second into a file of its own"));
             }
             let first = documents.into_iter().next();
             if first.is_none() && !file.ends_with("values.yaml") {
@@ -259,7 +259,9 @@ pub(super) fn single(file: &Arc<str>, text: &str, findings: &mut Vec<Diagnostic>
 }
 
 fn empty(file: &Arc<str>) -> Diagnostic {
-    Diagnostic::error("empty-file", "this file is empty").at(Place::file(file.clone())).help("write it, or remove it")
+    Diagnostic::error("empty-file", "this file is empty")
+        .at(Location::file(file.clone()))
+        .help("write it, or remove it")
 }
 
 /// The text of a file that is in the tree.
@@ -282,8 +284,8 @@ pub(super) fn read_text(
         Err(error) => {
             let before = &bytes[..error.valid_up_to()];
             let line = before.split(|byte| *byte == b'\n').count();
-            let place = Place::new(file.clone(), u32::try_from(line).unwrap_or(u32::MAX), 1);
-            findings.push(Diagnostic::error("not-utf8", "this file is not UTF-8 text").at(place));
+            let location = Location::new(file.clone(), u32::try_from(line).unwrap_or(u32::MAX), 1);
+            findings.push(Diagnostic::error("not-utf8", "this file is not UTF-8 text").at(location));
             Ok(None)
         }
     }
@@ -293,14 +295,14 @@ pub(super) fn too_large(file: &Arc<str>, size: u64) -> Option<Diagnostic> {
     (size > LARGEST_FILE).then(|| {
         let message = format!("this file has {size} bytes; at most {LARGEST_FILE} are read");
         Diagnostic::error("file-too-large", message)
-            .at(Place::file(file.clone()))
+            .at(Location::file(file.clone()))
             .help("split it, or move it elsewhere")
     })
 }
 
 pub(super) fn not_a_file(file: &Arc<str>, what: &str) -> Diagnostic {
     let finding = Diagnostic::error("not-a-file", format!("this is {what}, which is not followed"));
-    finding.at(Place::file(file.clone())).help("put the file itself here")
+    finding.at(Location::file(file.clone())).help("put the file itself here")
 }
 
 fn stem(path: &str) -> &str {
@@ -311,16 +313,16 @@ fn stem(path: &str) -> &str {
 fn misnamed(path: &str, name: &str, version: &str) -> Option<Diagnostic> {
     if !crate::names::is_label(name) {
         let message = format!("`{name}` is not a name that Kubernetes takes");
-        return Some(Diagnostic::error("bad-name", message).at(Place::file(path)).help(crate::names::LABEL_RULE));
+        return Some(Diagnostic::error("bad-name", message).at(Location::file(path)).help(crate::names::LABEL_RULE));
     }
     let error = semver::Version::parse(version).err()?;
     let message = format!("`{version}` is not a version: {error}");
-    Some(Diagnostic::error("bad-version", message).at(Place::file(path)).help("name the folder like 1.2.0"))
+    Some(Diagnostic::error("bad-version", message).at(Location::file(path)).help("name the folder like 1.2.0"))
 }
 
-fn place(fleet: &mut Fleet, path: &str, parsed: Parsed, findings: &mut Vec<Diagnostic>) {
+fn add_parsed(fleet: &mut Fleet, path: &str, parsed: Parsed, findings: &mut Vec<Diagnostic>) {
     let name: Arc<str> = stem(path).into();
-    let start = yaml::Mark { line: 1, column: 1, length: 1 };
+    let start = yaml::Span { line: 1, column: 1, length: 1 };
     match parsed {
         Parsed::Settings(_) => {}
         Parsed::Nothing => {
@@ -330,29 +332,29 @@ fn place(fleet: &mut Fleet, path: &str, parsed: Parsed, findings: &mut Vec<Diagn
         Parsed::Channel(channel) => {
             findings.extend(bad_file_name(&channel.file, &name));
             if let Some(other) = fleet.channels.insert(name.clone(), channel) {
-                findings.push(twice(path, &name, start, Place::file(other.file.clone())));
+                findings.push(twice(path, &name, start, Location::file(other.file.clone())));
             }
         }
         Parsed::Layer(layer) => {
             findings.extend(bad_file_name(&layer.file, &name));
             if let Some(other) = fleet.layers.insert(name.clone(), layer) {
-                findings.push(twice(path, &name, start, Place::file(other.file.clone())));
+                findings.push(twice(path, &name, start, Location::file(other.file.clone())));
             }
         }
         Parsed::Runtimes(runtimes) => {
             for runtime in runtimes {
-                let (name, mark) = (runtime.name.clone(), runtime.mark);
+                let (name, span) = (runtime.name.clone(), runtime.span);
                 if let Some(other) = fleet.runtimes.insert(name.clone(), runtime) {
-                    findings.push(twice(path, &name, mark, other.mark.in_file(&other.file)));
+                    findings.push(twice(path, &name, span, other.span.in_file(&other.file)));
                 }
             }
         }
     }
 }
 
-fn twice(path: &str, name: &str, mark: yaml::Mark, other: Place) -> Diagnostic {
+fn twice(path: &str, name: &str, span: yaml::Span, other: Location) -> Diagnostic {
     Diagnostic::error("duplicate-name", format!("`{name}` is there twice"))
-        .at(mark.in_file(&path.into()))
+        .at(span.in_file(&path.into()))
         .note("the other is here", Some(other))
         .help("rename one of the two")
 }
@@ -360,6 +362,6 @@ fn twice(path: &str, name: &str, mark: yaml::Mark, other: Place) -> Diagnostic {
 fn bad_file_name(file: &Arc<str>, name: &str) -> Option<Diagnostic> {
     (!crate::names::is_label(name)).then(|| {
         let message = format!("`{name}` is not a name that Kubernetes takes");
-        Diagnostic::error("bad-name", message).at(Place::file(file.clone())).help(crate::names::LABEL_RULE)
+        Diagnostic::error("bad-name", message).at(Location::file(file.clone())).help(crate::names::LABEL_RULE)
     })
 }

@@ -200,11 +200,11 @@ impl Policy {
             ("maxBackoff", text(self.max_backoff.as_ref())),
             ("concurrency", number(self.concurrency)),
             ("prune", self.prune.map(Value::Bool)),
-            ("drift", Some(drift).filter(Value::truth)),
+            ("drift", Some(drift).filter(Value::is_truthy)),
             ("adoption", word(self.adoption.map(Adoption::as_str))),
             ("recreate", word(self.recreate.map(Recreate::as_str))),
             ("deletionPolicy", word(self.deletion_policy.map(DeletionPolicy::as_str))),
-            ("dapr", Some(dapr).filter(Value::truth)),
+            ("dapr", Some(dapr).filter(Value::is_truthy)),
         ])
     }
 }

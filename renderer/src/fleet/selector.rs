@@ -72,7 +72,7 @@ impl Decoder {
         ];
         let (Some(key), Some(operator)) = (fields.get("key"), fields.get("operator")) else {
             let message = format!("`{}` needs `key` and `operator`", field.path);
-            self.report(field.mark, &field.path, Diagnostic::error("missing-key", message));
+            self.report(field.span, &field.path, Diagnostic::error("missing-key", message));
             return None;
         };
         let (key, operator) = (self.text(key)?.value, self.word(operator, &words)?);
@@ -90,7 +90,7 @@ impl Decoder {
             } else {
                 format!("`{}` must have no `values`", field.path)
             };
-            self.report(field.mark, &field.path, Diagnostic::error("bad-selector", message));
+            self.report(field.span, &field.path, Diagnostic::error("bad-selector", message));
             return None;
         }
         Some(Requirement { key, operator, values })

@@ -46,13 +46,13 @@ impl Decoder {
         });
         if kind.as_deref() == Some("KubeConfig") && secret.is_none() {
             let finding = Diagnostic::error("missing-key", "`target.kubeConfigSecretRef` is missing");
-            self.report(field.mark, &field.path, finding.help("name the Secret with the kubeconfig of the cluster"));
+            self.report(field.span, &field.path, finding.help("name the Secret with the kubeconfig of the cluster"));
         }
         if let Some(secret) = secret.filter(|_| matches!(kind.as_deref(), None | Some("InCluster"))) {
             let message =
                 "`target.kubeConfigSecretRef` does not go with type InCluster, the cluster that Reeve runs in";
             let finding = Diagnostic::error("needless-key", message);
-            self.report(secret.mark, &secret.path, finding.help("write `type: KubeConfig`, or remove it"));
+            self.report(secret.span, &secret.path, finding.help("write `type: KubeConfig`, or remove it"));
         }
         let service_account = fields.get("serviceAccount").and_then(|field| {
             let (name, fields) = self.reference(field, "namespace")?;
@@ -72,7 +72,7 @@ impl Decoder {
         let mut fields = self.map(field, &["name", second]);
         let Some(name) = fields.remove("name") else {
             let message = format!("`{}` needs a `name`", field.path);
-            self.report(field.mark, &field.path, Diagnostic::error("missing-key", message));
+            self.report(field.span, &field.path, Diagnostic::error("missing-key", message));
             return None;
         };
         Some((self.object_name(&name)?, fields.remove(second)))

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use crate::value::{Dict, KeyPath, Step, Value};
-use crate::yaml::{self, Mark, Node};
+use crate::yaml::{self, Node, Span};
 
 /// Values of one file.
 #[derive(Clone, Debug)]
@@ -55,8 +55,8 @@ impl Values {
     }
 
     /// Where the file says something about a path: the key, or else the values as a whole.
-    pub fn mark_at(&self, path: &KeyPath) -> Mark {
-        self.mark_of(path, &mut Decoded::default())
+    pub fn span_at(&self, path: &KeyPath) -> Span {
+        self.span_of(path, &mut Decoded::default())
     }
 
     pub(crate) fn dict_of(&self, decoded: &mut Decoded) -> Dict {
@@ -73,15 +73,15 @@ impl Values {
         }
     }
 
-    pub(crate) fn mark_of(&self, path: &KeyPath, decoded: &mut Decoded) -> Mark {
+    pub(crate) fn span_of(&self, path: &KeyPath, decoded: &mut Decoded) -> Span {
         match &self.source {
-            Source::Data(node, _) => node.mark_at(path).unwrap_or(node.mark),
+            Source::Data(node, _) => node.span_at(path).unwrap_or(node.span),
             Source::Text(kept) => {
                 let (document, own) = &**kept;
-                let Some(root) = decoded.node(document) else { return Mark { line: 1, column: 1, length: 1 } };
+                let Some(root) = decoded.node(document) else { return Span { line: 1, column: 1, length: 1 } };
                 let whole = KeyPath(own.0.iter().chain(&path.0).cloned().collect());
-                let mark = root.mark_at(&whole).or_else(|| root.mark_at(own)).unwrap_or(root.mark);
-                Mark { line: mark.line.saturating_add(document.before), ..mark }
+                let span = root.span_at(&whole).or_else(|| root.span_at(own)).unwrap_or(root.span);
+                Span { line: span.line.saturating_add(document.before), ..span }
             }
         }
     }
@@ -101,7 +101,7 @@ impl DocumentText {
         let (mut line, mut at) = (1, 0);
         let mut starts = Vec::with_capacity(documents.len());
         for document in documents.iter().skip(1) {
-            while line < document.mark.line {
+            while line < document.span.line {
                 at += lines.next()?.len();
                 line += 1;
             }
@@ -124,7 +124,7 @@ impl Decoded {
     fn value(&mut self, document: &Arc<DocumentText>) -> &Value {
         self.turn_to(document);
         self.value.get_or_insert_with(|| {
-            let read = yaml::values(&document.text, &yaml::Options::default(), &mut yaml::Words::default());
+            let read = yaml::values(&document.text, &yaml::Options::default(), &mut yaml::Interner::default());
             read.ok().and_then(|documents| documents.into_iter().next()).map_or(Value::Null, |first| first.value)
         })
     }

@@ -67,7 +67,7 @@ fn read_yaml(budget: &Budget, text: &str) -> Result<Result<Value, String>, Failu
             None => Ok(Value::Null),
         },
         Err(problems) => Err(problems.first().map_or_else(String::new, |problem| {
-            format!("line {}, column {}: {}", problem.mark.line, problem.mark.column, problem.message)
+            format!("line {}, column {}: {}", problem.span.line, problem.span.column, problem.message)
         })),
     };
     if let Ok(value) = &read {

@@ -208,7 +208,7 @@ fn merge_two(budget: &Budget, first: &Dict, later: &Dict, wins: Wins) -> Result<
         let merged = match (entries.get(key), value) {
             (_, Value::Null) if wins == Wins::First => continue,
             (Some(Value::Dict(first)), Value::Dict(later)) => Value::Dict(merge_two(budget, first, later, wins)?),
-            (Some(there), _) if wins == Wins::First && there.truth() => continue,
+            (Some(there), _) if wins == Wins::First && there.is_truthy() => continue,
             _ => value.clone(),
         };
         entries.insert(key.clone(), merged);

@@ -145,7 +145,7 @@ fn contains(budget: &Budget, items: &[Value], wanted: &Value) -> Result<bool, Fa
 }
 
 fn compact(budget: &Budget, arguments: &[Value]) -> Result<Value, Failure> {
-    kept(budget, arguments::list(arguments, 0)?, |item| Ok(item.truth()))
+    kept(budget, arguments::list(arguments, 0)?, |item| Ok(item.is_truthy()))
 }
 
 fn has(budget: &Budget, arguments: &[Value]) -> Result<Value, Failure> {
@@ -221,10 +221,10 @@ fn len(_: &Budget, arguments: &[Value]) -> Result<Value, Failure> {
 
 #[expect(clippy::unnecessary_wraps, reason = "every function of the library has this shape")]
 fn all(_: &Budget, arguments: &[Value]) -> Result<Value, Failure> {
-    Ok(Value::Bool(arguments.iter().all(Value::truth)))
+    Ok(Value::Bool(arguments.iter().all(Value::is_truthy)))
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "every function of the library has this shape")]
 fn any(_: &Budget, arguments: &[Value]) -> Result<Value, Failure> {
-    Ok(Value::Bool(arguments.iter().any(Value::truth)))
+    Ok(Value::Bool(arguments.iter().any(Value::is_truthy)))
 }

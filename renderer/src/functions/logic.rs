@@ -29,18 +29,18 @@ pub(super) static TABLE: &[Entry] = &[
 
 #[expect(clippy::unnecessary_wraps, reason = "every function of the library has this shape")]
 fn default(_: &Budget, arguments: &[Value]) -> Result<Value, Failure> {
-    let given = arguments.get(1).filter(|given| given.truth());
+    let given = arguments.get(1).filter(|given| given.is_truthy());
     Ok(given.unwrap_or(&arguments[0]).clone())
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "every function of the library has this shape")]
 fn empty(_: &Budget, arguments: &[Value]) -> Result<Value, Failure> {
-    Ok(Value::Bool(!arguments[0].truth()))
+    Ok(Value::Bool(!arguments[0].is_truthy()))
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "every function of the library has this shape")]
 fn coalesce(_: &Budget, arguments: &[Value]) -> Result<Value, Failure> {
-    Ok(arguments.iter().find(|value| value.truth()).cloned().unwrap_or(Value::Null))
+    Ok(arguments.iter().find(|value| value.is_truthy()).cloned().unwrap_or(Value::Null))
 }
 
 fn ternary(_: &Budget, arguments: &[Value]) -> Result<Value, Failure> {
@@ -66,7 +66,7 @@ fn fail(_: &Budget, arguments: &[Value]) -> Result<Value, Failure> {
 
 #[expect(clippy::unnecessary_wraps, reason = "every function of the library has this shape")]
 fn not(_: &Budget, arguments: &[Value]) -> Result<Value, Failure> {
-    Ok(Value::Bool(!arguments[0].truth()))
+    Ok(Value::Bool(!arguments[0].is_truthy()))
 }
 
 fn eq(budget: &Budget, arguments: &[Value]) -> Result<Value, Failure> {

@@ -1,10 +1,10 @@
 use super::*;
-use crate::yaml::{Options, Words, values};
+use crate::yaml::{Interner, Options, values};
 
 fn read(text: &str) -> Result<Vec<Draft>, Vec<Diagnostic>> {
     drafts(
         &"charts/web/1.0.0/templates/x.yaml.j2".into(),
-        &values(text, &Options::default(), &mut Words::default()).expect("YAML"),
+        &values(text, &Options::default(), &mut Interner::default()).expect("YAML"),
         |line| line,
     )
 }

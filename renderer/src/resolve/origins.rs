@@ -1,18 +1,18 @@
 //! Which file and line set a value.
 
 use super::{ResolvedComponent, ValuesSource};
-use crate::diagnostic::Place;
+use crate::diagnostic::Location;
 use crate::fleet::values::Decoded;
 use crate::value::{KeyPath, Step, Value};
 
 impl ResolvedComponent {
     /// Where the final value at a path was set: the key in the highest file that says anything about it.
-    pub fn origin_of(&self, path: &KeyPath) -> Option<Place> {
+    pub fn origin_of(&self, path: &KeyPath) -> Option<Location> {
         self.origin_in(path, &mut Decoded::default())
     }
 
-    pub(crate) fn origin_in(&self, path: &KeyPath, decoded: &mut Decoded) -> Option<Place> {
-        self.history_in(path, decoded).into_iter().next_back().map(|setting| setting.place)
+    pub(crate) fn origin_in(&self, path: &KeyPath, decoded: &mut Decoded) -> Option<Location> {
+        self.history_in(path, decoded).into_iter().next_back().map(|setting| setting.location)
     }
 
     /// All files that say something about a path, lowest first; the last one decides.
@@ -24,8 +24,8 @@ impl ResolvedComponent {
         let mut history = Vec::new();
         for source in &self.sources {
             if let Some((at, value)) = reach(&Value::Dict(source.values.dict_of(decoded)), path) {
-                let mark = source.values.mark_of(&at, decoded);
-                history.push(Setting { source, place: mark.in_file(&source.values.file), value, at });
+                let span = source.values.span_of(&at, decoded);
+                history.push(Setting { source, location: span.in_file(&source.values.file), value, at });
             }
         }
         history
@@ -38,7 +38,7 @@ pub struct Setting<'a> {
     /// The file.
     pub source: &'a ValuesSource,
     /// The line.
-    pub place: Place,
+    pub location: Location,
     /// What it says: null deletes.
     pub value: Value,
     /// The path it says it about: the one asked for, or one above it that it sets as a whole.

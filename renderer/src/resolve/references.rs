@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Location};
 use crate::fleet::Fleet;
 use crate::suggest::did_you_mean;
 
@@ -23,8 +23,8 @@ pub fn check(fleet: &Fleet) -> Vec<Diagnostic> {
     for (at, wave) in settings.waves.iter().enumerate() {
         if let Some(first) = settings.waves[..at].iter().find(|first| first.name.value == wave.name.value) {
             let finding = Diagnostic::error("duplicate-name", format!("`{}` is there twice", wave.name.value));
-            let finding = finding.at(wave.name.mark.in_file(&settings.file));
-            findings.push(finding.note("the first is here", Some(first.name.mark.in_file(&settings.file))));
+            let finding = finding.at(wave.name.span.in_file(&settings.file));
+            findings.push(finding.note("the first is here", Some(first.name.span.in_file(&settings.file))));
         }
     }
     versions(fleet, &mut findings);
@@ -44,7 +44,7 @@ fn versions(fleet: &Fleet, findings: &mut Vec<Diagnostic>) {
             if !versions.contains_key(&version.value) && !broken {
                 let known: Vec<&str> = versions.keys().map(|version| &**version).collect();
                 let message = format!("chart `{component}` has no version {}", version.value);
-                let finding = Diagnostic::error("unknown-version", message).at(version.mark.in_file(&channel.file));
+                let finding = Diagnostic::error("unknown-version", message).at(version.span.in_file(&channel.file));
                 findings.push(finding.help(format!("there is {}", known.join(", "))));
             }
         }
@@ -56,20 +56,20 @@ fn components(fleet: &Fleet, findings: &mut Vec<Diagnostic>) {
     let own = fleet.runtimes.values().flat_map(|runtime| &runtime.components);
     let all = || own.clone().chain(&fleet.settings.components);
     let mut known: BTreeSet<&str> = all().map(|component| &*component.name.value).collect();
-    let mut warn = |name: &str, place: Place, known: &BTreeSet<&str>| {
+    let mut warn = |name: &str, location: Location, known: &BTreeSet<&str>| {
         let mut finding = Diagnostic::warning("unused-component", format!("no runtime has a component `{name}`"));
         finding.help = did_you_mean(name, known.iter().copied());
-        findings.push(finding.at(place));
+        findings.push(finding.at(location));
     };
     for layer in fleet.layers.values() {
         for (name, values) in layer.components.iter().filter(|(name, _)| !known.contains(&***name)) {
-            warn(name, values.mark.in_file(&layer.file), &known);
+            warn(name, values.span.in_file(&layer.file), &known);
         }
     }
     known.extend(all().map(|component| &**component.chart_name()));
     for channel in fleet.channels.values() {
         for (name, version) in channel.versions.iter().filter(|(name, _)| !known.contains(&***name)) {
-            warn(name, version.mark.in_file(&channel.file), &known);
+            warn(name, version.span.in_file(&channel.file), &known);
         }
     }
 }

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::value::{Step, Value};
-use crate::yaml::Mark;
+use crate::yaml::Span;
 
 use super::rule::{Body, Compiled, Counted, Demand, Id, Kinds, Rule, Side};
 use super::wording::{self, Words};
@@ -25,7 +25,7 @@ const DEPTH: u16 = 400;
 
 /// The check could not be ended.
 pub(super) struct Stop {
-    pub(super) mark: Mark,
+    pub(super) span: Span,
     pub(super) message: String,
 }
 
@@ -94,7 +94,7 @@ pub(super) struct Checker<'s> {
     schema: &'s Schema,
     steps: u64,
     depth: u16,
-    at: Mark,
+    at: Span,
     path: Vec<Step>,
     /// The schemas with an address that were entered, for dynamic references.
     scope: Vec<usize>,
@@ -105,7 +105,7 @@ pub(super) struct Checker<'s> {
 impl<'s> Checker<'s> {
     pub(super) fn new(schema: &'s Schema) -> Self {
         let (path, scope) = (Vec::new(), Vec::new());
-        Self { schema, steps: STEPS, depth: 0, at: Mark::default(), path, scope, name: None }
+        Self { schema, steps: STEPS, depth: 0, at: Span::default(), path, scope, name: None }
     }
 
     /// Checks a value from the root of the schema.
@@ -120,7 +120,7 @@ impl<'s> Checker<'s> {
                 Ok(())
             }
             None => Err(Stop {
-                mark: self.at,
+                span: self.at,
                 message: format!("the check takes more than {STEPS} steps: the schema is too complex for these values"),
             }),
         }
@@ -129,11 +129,11 @@ impl<'s> Checker<'s> {
     fn visit<'v>(&mut self, id: Id, value: &'v Value, found: &mut Found<'s>) -> Result<Outcome<'v>, Stop> {
         let mut outcome = Outcome { valid: true, seen: Seen::default() };
         let Some(compiled) = self.schema.schemas.get(id) else { return Ok(outcome) };
-        self.at = compiled.mark;
+        self.at = compiled.span;
         self.pay(1)?;
         if self.depth >= DEPTH {
             let message = format!("the check goes more than {DEPTH} schemas deep: the schema may lead back to itself");
-            return Err(Stop { mark: compiled.mark, message });
+            return Err(Stop { span: compiled.span, message });
         }
         self.depth += 1;
         let entered = self.scope.last() != Some(&compiled.resource);
@@ -159,13 +159,13 @@ impl<'s> Checker<'s> {
             Body::Anything => return Ok(()),
             Body::Nothing => {
                 let message = |subject: String| (format!("{subject} is not allowed"), compiled.description());
-                self.refuse(compiled.mark, outcome, found, message);
+                self.refuse(compiled.span, outcome, found, message);
                 return Ok(());
             }
             Body::Rules(rules) => rules,
         };
         for rule in rules {
-            self.at = rule.mark;
+            self.at = rule.span;
             self.pay(1)?;
             self.demand(compiled, rule, value, outcome, found)?;
             if outcome.valid {
@@ -239,7 +239,7 @@ impl<'s> Checker<'s> {
                         let (message, help) = wording::plain(&subject, demand, value);
                         (message, help.or(described))
                     };
-                    self.refuse_for(reason, rule.mark, outcome, found, words);
+                    self.refuse_for(reason, rule.span, outcome, found, words);
                 }
                 Ok(())
             }
@@ -337,18 +337,18 @@ impl<'s> Checker<'s> {
     /// Records that the value here is wrong.
     fn refuse(
         &mut self,
-        mark: Mark,
+        span: Span,
         outcome: &mut Outcome<'_>,
         found: &mut Found<'s>,
         words: impl FnOnce(String) -> Words,
     ) {
-        self.refuse_for(Reason::Other, mark, outcome, found, words);
+        self.refuse_for(Reason::Other, span, outcome, found, words);
     }
 
     fn refuse_for(
         &mut self,
         reason: Reason<'s>,
-        mark: Mark,
+        span: Span,
         outcome: &mut Outcome<'_>,
         found: &mut Found<'s>,
         words: impl FnOnce(String) -> Words,
@@ -359,7 +359,7 @@ impl<'s> Checker<'s> {
             self.steps = self.steps.saturating_sub(20);
             let (message, help) = words(self.subject());
             let path = crate::value::KeyPath(self.path.clone());
-            let rule = mark.in_file(&self.schema.file);
+            let rule = span.in_file(&self.schema.file);
             found.list.push(Finding { violation: Violation { path, message, help, rule }, reason });
         }
     }

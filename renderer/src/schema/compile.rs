@@ -26,14 +26,14 @@ pub(super) fn compile(catalog: &mut Catalog<'_>) -> Vec<Compiled> {
     let mut patterns = Patterns::default();
     let mut all = Vec::new();
     while let Some(location) = catalog.locations.get(all.len()) {
-        let (node, mark, draft, resource) = (location.node, location.mark, location.draft, location.resource);
+        let (node, span, draft, resource) = (location.node, location.span, location.draft, location.resource);
         let reader = Reader { catalog, patterns: &mut patterns, location: all.len(), node, draft, rules: Vec::new() };
         let body = reader.body();
         let text = |key: &str| match node.get(key).map(|node| &node.content) {
             Some(Content::Scalar(Value::Text(text))) => Some(text.clone()),
             _ => None,
         };
-        all.push(Compiled { mark, resource, title: text("title"), description: text("description"), body });
+        all.push(Compiled { span, resource, title: text("title"), description: text("description"), body });
     }
     all
 }
@@ -57,7 +57,7 @@ impl<'n> Reader<'_, 'n> {
             Content::Scalar(_) | Content::List(_) => {
                 let message = format!("a schema must be a map, true or false, not {}", self.node.kind());
                 let finding = Diagnostic::error("schema-keyword", message)
-                    .at(self.node.mark.in_file(&self.catalog.file))
+                    .at(self.node.span.in_file(&self.catalog.file))
                     .key(self.catalog.path(self.location));
                 self.catalog.report(finding);
                 return Body::Anything;
@@ -100,7 +100,7 @@ impl<'n> Reader<'_, 'n> {
             let key = self.catalog.path(self.location).key(entry.key.clone());
             let mut finding = Diagnostic::warning("schema-unknown-keyword", said.0);
             finding.help = said.1;
-            self.catalog.report(finding.at(entry.mark.in_file(&self.catalog.file)).key(key));
+            self.catalog.report(finding.at(entry.span.in_file(&self.catalog.file)).key(key));
         }
     }
 
@@ -120,7 +120,7 @@ impl<'n> Reader<'_, 'n> {
     }
 
     fn rule(&mut self, entry: &Entry, demand: Demand) {
-        self.rules.push(Rule { mark: entry.mark, demand });
+        self.rules.push(Rule { span: entry.span, demand });
     }
 
     fn text(&mut self, keyword: &str) -> Option<(&'n Entry, &'n Arc<str>)> {
@@ -183,9 +183,9 @@ impl<'n> Reader<'_, 'n> {
                 for above in outer.into_iter().chain([entry]) {
                     path = path.key(cut(&above.key));
                 }
-                let mark = item.mark.in_file(&self.catalog.file);
+                let span = item.span.in_file(&self.catalog.file);
                 let finding = self.fault(entry, &format!("must hold names, not {}", item.kind()));
-                finding.place = Some(mark);
+                finding.location = Some(span);
                 finding.key = Some(path.index(at).to_string());
                 return None;
             };

@@ -96,7 +96,7 @@ fn in_circles(catalog: &Catalog<'_>, schemas: &[Compiled], cycle: &[Id]) -> Diag
 fn finding(catalog: &Catalog<'_>, schemas: &[Compiled], id: Id, code: &'static str, message: String) -> Diagnostic {
     let finding = Diagnostic::error(code, message).key(catalog.path(id));
     match schemas.get(id) {
-        Some(schema) => finding.at(schema.mark.in_file(&catalog.file)),
+        Some(schema) => finding.at(schema.span.in_file(&catalog.file)),
         None => finding,
     }
 }

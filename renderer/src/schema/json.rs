@@ -6,9 +6,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Location};
 use crate::value::{MAX_DEPTH, Value};
-use crate::yaml::{Content, Entry, Mark, Node};
+use crate::yaml::{Content, Entry, Node, Span};
 
 use super::wording::cut;
 use super::{MAX_BYTES, MAX_FINDINGS, MAX_NODES};
@@ -17,7 +17,7 @@ use super::{MAX_BYTES, MAX_FINDINGS, MAX_NODES};
 pub(super) fn read(file: &Arc<str>, text: &str) -> Result<Node, Vec<Diagnostic>> {
     if text.len() > MAX_BYTES {
         let message = format!("the schema is larger than {} MiB", MAX_BYTES >> 20);
-        return Err(vec![Diagnostic::error("schema-limit", message).at(Place::file(file.clone()))]);
+        return Err(vec![Diagnostic::error("schema-limit", message).at(Location::file(file.clone()))]);
     }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     serde_json::from_str::<serde::de::IgnoredAny>(text).map_err(|error| vec![syntax(file, text, &error)])?;
@@ -39,7 +39,7 @@ fn syntax(file: &Arc<str>, text: &str, error: &serde_json::Error) -> Diagnostic 
     let said = error.to_string();
     let said = said.rsplit_once(" at line ").map_or(said.as_str(), |(said, _)| said);
     let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX).max(1);
-    Diagnostic::error("schema-syntax", format!("this is not JSON: {said}")).at(Place::new(
+    Diagnostic::error("schema-syntax", format!("this is not JSON: {said}")).at(Location::new(
         file.clone(),
         number(error.line()),
         number(column),
@@ -86,30 +86,30 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    fn mark(&self) -> Mark {
-        Mark { line: self.line, column: self.column, length: 1 }
+    fn span(&self) -> Span {
+        Span { line: self.line, column: self.column, length: 1 }
     }
 
-    /// The stretch from a mark to here.
-    fn since(&self, mark: Mark) -> Mark {
-        let length = if self.line == mark.line { self.column.saturating_sub(mark.column) } else { 1 };
-        Mark { length: length.max(1), ..mark }
+    /// The stretch from a span to here.
+    fn since(&self, span: Span) -> Span {
+        let length = if self.line == span.line { self.column.saturating_sub(span.column) } else { 1 };
+        Span { length: length.max(1), ..span }
     }
 
-    fn stop(&self, code: &'static str, mark: Mark, message: impl Into<String>) -> Box<Diagnostic> {
-        Box::new(Diagnostic::error(code, message).at(mark.in_file(self.file)))
+    fn stop(&self, code: &'static str, span: Span, message: impl Into<String>) -> Box<Diagnostic> {
+        Box::new(Diagnostic::error(code, message).at(span.in_file(self.file)))
     }
 
     fn value(&mut self, depth: u16) -> Result<Node, Box<Diagnostic>> {
         self.skip();
-        let mark = self.mark();
+        let span = self.span();
         self.nodes += 1;
         if self.nodes > MAX_NODES {
-            return Err(self.stop("schema-limit", mark, format!("the schema has more than {MAX_NODES} values")));
+            return Err(self.stop("schema-limit", span, format!("the schema has more than {MAX_NODES} values")));
         }
         let opens = matches!(self.peek(), Some(b'{' | b'['));
         if opens && depth >= MAX_DEPTH {
-            return Err(self.stop("schema-limit", mark, format!("nested deeper than {MAX_DEPTH} levels")));
+            return Err(self.stop("schema-limit", span, format!("nested deeper than {MAX_DEPTH} levels")));
         }
         let content = match self.peek() {
             Some(b'{') => Content::Map(self.entries(depth)?),
@@ -117,34 +117,34 @@ impl<'t> Scanner<'t> {
             Some(b'"') => Content::Scalar(Value::Text(self.string()?)),
             _ => Content::Scalar(self.word()?),
         };
-        let mark = if opens { mark } else { self.since(mark) };
-        Ok(Node { mark, content })
+        let span = if opens { span } else { self.since(span) };
+        Ok(Node { span, content })
     }
 
     fn entries(&mut self, depth: u16) -> Result<Vec<Entry>, Box<Diagnostic>> {
         self.bump();
         let mut entries: Vec<Entry> = Vec::new();
-        let mut first: HashMap<Arc<str>, Mark> = HashMap::new();
+        let mut first: HashMap<Arc<str>, Span> = HashMap::new();
         loop {
             self.skip();
             if self.peek() != Some(b'"') {
                 self.bump();
                 return Ok(entries);
             }
-            let begin = self.mark();
+            let begin = self.span();
             let key = self.string()?;
-            let mark = self.since(begin);
+            let span = self.since(begin);
             let value = self.value(depth + 1)?;
             if let Some(other) = first.get(&key) {
                 let finding = Diagnostic::error("schema-duplicate-key", format!("`{}` is there twice", cut(&key)));
                 let other = Some(other.in_file(self.file));
-                let finding = finding.at(mark.in_file(self.file)).note("the first is here", other);
+                let finding = finding.at(span.in_file(self.file)).note("the first is here", other);
                 if self.findings.len() < MAX_FINDINGS {
                     self.findings.push(finding.help("keep one of the two"));
                 }
             } else {
-                first.insert(key.clone(), mark);
-                entries.push(Entry { key, mark, value });
+                first.insert(key.clone(), span);
+                entries.push(Entry { key, span, value });
             }
         }
     }
@@ -163,7 +163,7 @@ impl<'t> Scanner<'t> {
     }
 
     fn string(&mut self) -> Result<Arc<str>, Box<Diagnostic>> {
-        let (begin, mark) = (self.at, self.mark());
+        let (begin, span) = (self.at, self.span());
         self.bump();
         while let Some(byte) = self.peek() {
             self.bump();
@@ -176,11 +176,11 @@ impl<'t> Scanner<'t> {
         let written = self.text.get(begin..self.at).unwrap_or_default();
         serde_json::from_str::<String>(written)
             .map(Arc::from)
-            .map_err(|_| self.stop("schema-syntax", mark, "this text holds half a character"))
+            .map_err(|_| self.stop("schema-syntax", span, "this text holds half a character"))
     }
 
     fn word(&mut self) -> Result<Value, Box<Diagnostic>> {
-        let (begin, mark) = (self.at, self.mark());
+        let (begin, span) = (self.at, self.span());
         while !matches!(self.peek(), None | Some(b',' | b']' | b'}' | b' ' | b'\n' | b'\r' | b'\t')) {
             self.bump();
         }
@@ -196,7 +196,7 @@ impl<'t> Scanner<'t> {
         }
         match written.parse::<f64>() {
             Ok(number) if number.is_finite() => Ok(Value::Float(number)),
-            _ => Err(self.stop("schema-syntax", mark, "this number is too large")),
+            _ => Err(self.stop("schema-syntax", span, "this number is too large")),
         }
     }
 }

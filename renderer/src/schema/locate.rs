@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
 use crate::value::{KeyPath, Step, Value};
-use crate::yaml::{Content, Entry, Mark, Node};
+use crate::yaml::{Content, Entry, Node, Span};
 
 use super::draft::{self, Below, Draft};
 use super::wording::short_path;
@@ -25,7 +25,7 @@ const MAX_COMPARED: usize = 5_000;
 pub(super) struct Location<'n> {
     pub(super) node: &'n Node,
     /// Its key, or its beginning.
-    pub(super) mark: Mark,
+    pub(super) span: Span,
     pub(super) resource: usize,
     pub(super) draft: Draft,
     parent: Option<usize>,
@@ -61,7 +61,7 @@ pub(super) struct Catalog<'n> {
 /// Where a schema was found.
 struct Found<'n> {
     node: &'n Node,
-    mark: Mark,
+    span: Span,
     steps: Vec<Step>,
 }
 
@@ -86,7 +86,7 @@ impl<'n> Catalog<'n> {
         };
         let draft = catalog.stated(root, &KeyPath::root()).unwrap_or(Draft::Unstated);
         catalog.begin(address, root, draft);
-        catalog.add(Found { node: root, mark: root.mark, steps: Vec::new() }, None, 0, draft);
+        catalog.add(Found { node: root, span: root.span, steps: Vec::new() }, None, 0, draft);
         catalog
     }
 
@@ -105,7 +105,7 @@ impl<'n> Catalog<'n> {
         };
         if named.is_none() {
             let finding = Diagnostic::error("schema-draft", "`$schema` names no draft that is known here")
-                .at(entry.value.mark.in_file(&self.file))
+                .at(entry.value.span.in_file(&self.file))
                 .key(path.key("$schema"))
                 .help("use https://json-schema.org/draft/2020-12/schema or http://json-schema.org/draft-07/schema#");
             self.report(finding);
@@ -136,9 +136,9 @@ impl<'n> Catalog<'n> {
     }
 
     /// Makes a schema of a place that no keyword makes one.
-    pub(super) fn add_at(&mut self, node: &'n Node, mark: Mark, path: KeyPath, resource: usize) -> usize {
+    pub(super) fn add_at(&mut self, node: &'n Node, span: Span, path: KeyPath, resource: usize) -> usize {
         let draft = self.resources.get(resource).map_or(Draft::Unstated, |resource| resource.draft);
-        self.add(Found { node, mark, steps: path.0 }, None, resource, draft)
+        self.add(Found { node, span, steps: path.0 }, None, resource, draft)
     }
 
     /// The entry of a map. Large maps are looked up by an index, since a file can refer to each entry of one.
@@ -155,10 +155,10 @@ impl<'n> Catalog<'n> {
         if let Some(known) = self.at(found.node) {
             return known;
         }
-        let Found { node, mark, steps } = found;
+        let Found { node, span, steps } = found;
         let location = self.locations.len();
         self.by_node.insert(address_of(node), location);
-        self.locations.push(Location { node, mark, resource, draft, parent, steps });
+        self.locations.push(Location { node, span, resource, draft, parent, steps });
         let hidden = draft.reference_hides_siblings() && node.get("$ref").is_some();
         if !hidden {
             self.identify(location);
@@ -256,7 +256,7 @@ impl<'n> Catalog<'n> {
     pub(super) fn fault(&mut self, location: usize, entry: &Entry, wrong: &str) -> &mut Diagnostic {
         let message = format!("`{}` {wrong}", entry.key);
         let key = self.path(location).key(entry.key.clone());
-        let finding = Diagnostic::error("schema-keyword", message).at(entry.value.mark.in_file(&self.file)).key(key);
+        let finding = Diagnostic::error("schema-keyword", message).at(entry.value.span.in_file(&self.file)).key(key);
         self.report(finding)
     }
 
@@ -296,12 +296,12 @@ fn below(node: &Node, draft: Draft) -> Vec<Found<'_>> {
             (Below::List | Below::SchemaOrList, Content::List(items)) => {
                 found.extend(items.iter().enumerate().map(|(at, node)| Found {
                     node,
-                    mark: node.mark,
+                    span: node.span,
                     steps: vec![first(), Step::Index(at)],
                 }));
             }
             (Below::Schema | Below::SchemaOrList, _) => {
-                found.push(Found { node: &entry.value, mark: entry.mark, steps: vec![first()] });
+                found.push(Found { node: &entry.value, span: entry.span, steps: vec![first()] });
             }
             (Below::Map | Below::MapOrNames, Content::Map(entries)) => {
                 let schemas = entries
@@ -309,7 +309,7 @@ fn below(node: &Node, draft: Draft) -> Vec<Found<'_>> {
                     .filter(|entry| keyword.below == Below::Map || !matches!(entry.value.content, Content::List(_)));
                 found.extend(schemas.map(|named| Found {
                     node: &named.value,
-                    mark: named.mark,
+                    span: named.span,
                     steps: vec![first(), Step::Key(named.key.clone())],
                 }));
             }

@@ -35,7 +35,7 @@ impl<'n> Catalog<'n> {
             Err(nowhere) => {
                 let key = self.path(from).key(entry.key.clone());
                 let mut finding = Diagnostic::error("schema-reference", nowhere.why)
-                    .at(entry.value.mark.in_file(&self.file))
+                    .at(entry.value.span.in_file(&self.file))
                     .key(key);
                 finding.help = nowhere.help;
                 self.report(finding);
@@ -77,26 +77,26 @@ impl<'n> Catalog<'n> {
     fn walk(&mut self, resource: usize, steps: &[String], shown: &str) -> Result<Target, Nowhere> {
         let lost = || Nowhere { why: format!("`{shown}` leads nowhere"), help: None };
         let root: &'n Node = self.resources.get(resource).ok_or_else(lost)?.root;
-        let (mut node, mut mark) = (root, root.mark);
+        let (mut node, mut span) = (root, root.span);
         let mut inner = resource;
         let mut path = self.at(root).map_or_else(KeyPath::root, |location| self.path(location));
         for (taken, step) in steps.iter().enumerate() {
             let next = match &node.content {
-                Content::Map(_) => self.entry(node, step).map(|entry| (&entry.value, entry.mark, path.key(&**step))),
+                Content::Map(_) => self.entry(node, step).map(|entry| (&entry.value, entry.span, path.key(&**step))),
                 Content::List(items) => {
-                    index(step).and_then(|index| items.get(index).map(|item| (item, item.mark, path.index(index))))
+                    index(step).and_then(|index| items.get(index).map(|item| (item, item.span, path.index(index))))
                 }
                 Content::Scalar(_) => None,
             };
             let Some(next) = next else { return Err(missing(node, steps, taken, shown)) };
-            (node, mark, path) = next;
+            (node, span, path) = next;
             if let Some(location) = self.at(node).and_then(|location| self.locations.get(location)) {
                 inner = location.resource;
             }
         }
         let location = match self.at(node) {
             Some(location) => location,
-            None => self.add_at(node, mark, path, inner),
+            None => self.add_at(node, span, path, inner),
         };
         Ok(Target { location, resource, by_anchor: false })
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::value::Value;
-use crate::yaml::Mark;
+use crate::yaml::Span;
 
 use super::pattern::Pattern;
 
@@ -14,7 +14,7 @@ pub(super) type Id = usize;
 /// One schema.
 #[derive(Debug)]
 pub(super) struct Compiled {
-    pub(super) mark: Mark,
+    pub(super) span: Span,
     /// The schema with an address that it belongs to.
     pub(super) resource: usize,
     pub(super) title: Option<Arc<str>>,
@@ -36,7 +36,7 @@ pub(super) enum Body {
 /// One demand and where it is written.
 #[derive(Debug)]
 pub(super) struct Rule {
-    pub(super) mark: Mark,
+    pub(super) span: Span,
     pub(super) demand: Demand,
 }
 

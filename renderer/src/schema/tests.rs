@@ -50,7 +50,7 @@ fn a_violation_has_the_path_of_the_value_and_the_place_of_the_rule() {
     assert_eq!(violations.len(), 1);
     assert_eq!(violations[0].path.to_string(), "ports[1]");
     assert_eq!(violations[0].message, "ports[1] must be at most 65535, not 70000");
-    assert_eq!(violations[0].rule, Place::new(file(), 3, 25).with_length(9));
+    assert_eq!(violations[0].rule, Location::new(file(), 3, 25).with_length(9));
 }
 
 #[test]

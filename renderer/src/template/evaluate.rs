@@ -144,9 +144,10 @@ impl<'a> Evaluator<'a> {
         self.current = before;
     }
 
-    fn put(&mut self, slot: u32, item: Item<'a>) {
-        if let Some(place) = self.activations.get_mut(self.current).and_then(|own| own.slots.get_mut(slot as usize)) {
-            *place = item;
+    fn set_slot(&mut self, slot: u32, item: Item<'a>) {
+        if let Some(location) = self.activations.get_mut(self.current).and_then(|own| own.slots.get_mut(slot as usize))
+        {
+            *location = item;
         }
     }
 

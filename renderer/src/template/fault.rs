@@ -7,7 +7,7 @@ use super::item::{Missing, Reason};
 use super::program::{Program, Span};
 use super::scope::Scope;
 use super::syntax;
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Location};
 use crate::failure::Failure;
 use crate::suggest;
 use crate::value::Value;
@@ -61,28 +61,28 @@ impl Site<'_> {
     fn fault_in(&self, program: &Arc<Program>, code: &'static str, span: Span, message: String) -> Fault {
         let mut diagnostic = Diagnostic::error(code, message);
         let mut calls = self.calls.iter().rev();
-        let mut place = self.place(program, span);
+        let mut location = self.location(program, span);
         if program.is_text {
-            // A text given to `tpl` is no file: the place is where the template gave it.
-            diagnostic.message = format!("line {} of the text given to `tpl`: {}", place.line, diagnostic.message);
+            // A text given to `tpl` is no file: the location is where the template gave it.
+            diagnostic.message = format!("line {} of the text given to `tpl`: {}", location.line, diagnostic.message);
             for call in calls.by_ref() {
                 if !call.program.is_text {
-                    place = self.place(&call.program, call.span);
+                    location = self.location(&call.program, call.span);
                     break;
                 }
             }
         }
-        diagnostic.place = Some(place);
+        diagnostic.location = Some(location);
         for call in calls {
-            let from = self.place(&call.program, call.span);
+            let from = self.location(&call.program, call.span);
             diagnostic = diagnostic.note(format!("in {}, called from {from}", call.what), Some(from));
         }
         Box::new(diagnostic)
     }
 
-    #[expect(clippy::unused_self, reason = "reads as what it is: the place as this site sees it")]
-    fn place(&self, program: &Program, span: Span) -> Place {
-        syntax::place(&program.file, &program.text, balanced(&program.text, span))
+    #[expect(clippy::unused_self, reason = "reads as what it is: the location as this site sees it")]
+    fn location(&self, program: &Program, span: Span) -> Location {
+        syntax::location(&program.file, &program.text, balanced(&program.text, span))
     }
 
     /// The failure of a function or an operator.

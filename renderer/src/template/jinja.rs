@@ -73,7 +73,7 @@ impl<'v> Given<'v> {
 
     /// A named argument that is a truth.
     fn flag(&self, at: usize, name: &str) -> bool {
-        self.argument(at, name).is_some_and(Value::truth)
+        self.argument(at, name).is_some_and(Value::is_truthy)
     }
 
     /// Refuses names that the function does not know.

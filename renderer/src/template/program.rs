@@ -183,12 +183,12 @@ pub(super) enum Target {
 #[derive(Clone, Debug)]
 pub(super) struct Variable {
     pub name: Arc<str>,
-    pub places: Box<[Place]>,
+    pub places: Box<[SlotRef]>,
 }
 
 /// A slot of this routine (level 0), or of the one its macro was declared in (1), and so on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct SlotRef {
     pub level: u32,
     pub slot: u32,
 }

@@ -9,7 +9,7 @@ use minijinja::machinery::{ast, parse};
 use minijinja::syntax::SyntaxConfig;
 
 use super::program::{Macro, Program, Routine, Span};
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Location};
 use names::Names;
 
 pub(super) use calls::{expected, fits};
@@ -32,8 +32,8 @@ pub(super) struct Input {
 /// Reads a template; gives back all that is wrong with it.
 pub(super) fn read(text: Input) -> Result<Program, Vec<Diagnostic>> {
     if let Err(refusal) = guard::check(&text.text) {
-        let place = place(&text.file, &text.text, refusal.span);
-        return Err(vec![Diagnostic::error("template-syntax", refusal.message).at(place)]);
+        let location = location(&text.file, &text.text, refusal.span);
+        return Err(vec![Diagnostic::error("template-syntax", refusal.message).at(location)]);
     }
     let source = Arc::clone(&text.text);
     let name = Arc::clone(&text.name);
@@ -47,7 +47,7 @@ pub(super) fn read(text: Input) -> Result<Program, Vec<Diagnostic>> {
         problems: Vec::new(),
     };
     let ast::Stmt::Template(template) = &parsed else {
-        return Err(vec![Diagnostic::error("template-syntax", "no template").at(Place::file(text.file))]);
+        return Err(vec![Diagnostic::error("template-syntax", "no template").at(Location::file(text.file))]);
     };
     reader.names.open_routine();
     reader.names.open_frame();
@@ -78,7 +78,7 @@ fn syntax_error(text: &Input, error: &minijinja::Error) -> Diagnostic {
     let range = error.range().unwrap_or_default();
     let span = Span { start: offset(range.start), end: offset(range.end) };
     let message = error.detail().unwrap_or("cannot be read");
-    Diagnostic::error("template-syntax", message).at(place(&text.file, &text.text, span))
+    Diagnostic::error("template-syntax", message).at(location(&text.file, &text.text, span))
 }
 
 fn offset(offset: usize) -> u32 {
@@ -86,7 +86,7 @@ fn offset(offset: usize) -> u32 {
 }
 
 /// The line and column of a stretch.
-pub(super) fn place(file: &Arc<str>, text: &str, span: Span) -> Place {
+pub(super) fn location(file: &Arc<str>, text: &str, span: Span) -> Location {
     let mut start = (span.start as usize).min(text.len());
     while !text.is_char_boundary(start) {
         start -= 1;
@@ -104,7 +104,7 @@ pub(super) fn place(file: &Arc<str>, text: &str, span: Span) -> Place {
         length += 1;
         at += c.len_utf8();
     }
-    Place::new(Arc::clone(file), offset(line), offset(column)).with_length(length)
+    Location::new(Arc::clone(file), offset(line), offset(column)).with_length(length)
 }
 
 /// Turns one parsed template into a program.
@@ -120,7 +120,7 @@ struct Reader<'s> {
 
 impl Reader<'_> {
     fn problem(&mut self, code: &'static str, span: Span, message: String, help: Option<String>) {
-        let mut diagnostic = Diagnostic::error(code, message).at(place(&self.file, self.source, span));
+        let mut diagnostic = Diagnostic::error(code, message).at(location(&self.file, self.source, span));
         diagnostic.help = help;
         self.problems.push(diagnostic);
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::program::{Program, Span};
 use super::syntax;
-use crate::diagnostic::Place;
+use crate::diagnostic::Location;
 
 /// Lines beyond these are said to come from where the last of them came from.
 const MOST_LINES: usize = 1 << 20;
@@ -38,7 +38,7 @@ impl Lines {
         self.add(text, source, 1);
     }
 
-    /// Takes note of text that an expression or a call at that place made.
+    /// Takes note of text that an expression or a call at that location made.
     pub(super) fn made(&mut self, text: &str, source: u32) {
         self.add(text, source, 0);
     }
@@ -64,7 +64,7 @@ impl Written {
     }
 
     /// The part of the template that began to write this line of the text; lines count from 1.
-    pub fn place(&self, line: u32) -> Place {
+    pub fn location(&self, line: u32) -> Location {
         let at = (line.max(1) as usize - 1).min(self.lines.starts.len().saturating_sub(1));
         let source = self.lines.starts.get(at).copied().unwrap_or(0);
         // A line begins with its indentation, which nobody is interested in.
@@ -72,6 +72,6 @@ impl Written {
         let spaces = rest.len() - rest.trim_start_matches(' ').len();
         let spaces = if rest[spaces..].starts_with(['\n', '\r']) { 0 } else { spaces };
         let start = source.saturating_add(u32::try_from(spaces).unwrap_or(0));
-        syntax::place(&self.program.file, &self.program.text, Span { start, end: start.saturating_add(1) })
+        syntax::location(&self.program.file, &self.program.text, Span { start, end: start.saturating_add(1) })
     }
 }

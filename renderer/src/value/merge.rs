@@ -14,12 +14,12 @@ pub fn merge(base: &Dict, over: &Dict) -> Result<Dict, TooDeep> {
     }
     let mut merged = base.entries().clone();
     for (key, value) in over.entries() {
-        lay(&mut merged, key, value)?;
+        merge_key(&mut merged, key, value)?;
     }
     Dict::new(merged)
 }
 
-fn lay(merged: &mut BTreeMap<Arc<str>, Value>, key: &Arc<str>, value: &Value) -> Result<(), TooDeep> {
+fn merge_key(merged: &mut BTreeMap<Arc<str>, Value>, key: &Arc<str>, value: &Value) -> Result<(), TooDeep> {
     let laid = match (merged.get(key), value) {
         (_, Value::Null) => {
             merged.remove(key);

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::{Content, Dialect, Entry, Mark, Node, Problem};
+use super::{Content, Dialect, Entry, Node, Problem, Span};
 use crate::value::{MAX_DEPTH, Value};
 
 /// The document under construction.
@@ -19,7 +19,7 @@ pub(super) struct Builder {
 
 /// A list or map that has not ended yet.
 struct Open {
-    mark: Mark,
+    span: Span,
     anchor: usize,
     begun: u64,
     content: Filling,
@@ -31,7 +31,7 @@ enum Filling {
 }
 
 enum Key {
-    Name(Arc<str>, Mark),
+    Name(Arc<str>, Span),
     Merge,
 }
 
@@ -55,17 +55,17 @@ impl Builder {
         }
     }
 
-    fn pay(&mut self, nodes: u64, mark: Mark) -> Result<(), Problem> {
+    fn pay(&mut self, nodes: u64, span: Span) -> Result<(), Problem> {
         self.nodes = self.nodes.saturating_add(nodes);
         self.nodes_left = self.nodes_left.checked_sub(nodes).ok_or_else(|| {
-            Problem::new("yaml-limit", mark, "the document has too many values, aliases followed")
+            Problem::new("yaml-limit", span, "the document has too many values, aliases followed")
                 .help("split the file, or use fewer aliases")
         })?;
         Ok(())
     }
 
     pub(super) fn scalar(&mut self, node: Node, text: &str, plain: bool, anchor: usize) -> Result<(), Problem> {
-        self.pay(1, node.mark)?;
+        self.pay(1, node.span)?;
         if let Some(Open { content: Filling::Map { key: key @ None, .. }, .. }) = self.open.last_mut() {
             if plain && text == "<<" {
                 *key = Some(Key::Merge);
@@ -74,9 +74,9 @@ impl Builder {
                     Content::Scalar(Value::Text(same)) => same.clone(),
                     _ => text.into(),
                 };
-                *key = Some(Key::Name(name, node.mark));
+                *key = Some(Key::Name(name, node.span));
                 if plain && matches!(node.content, Content::Scalar(Value::Null)) {
-                    self.problems.push(Problem::new("yaml-key", node.mark, "a key must not be empty or null"));
+                    self.problems.push(Problem::new("yaml-key", node.span, "a key must not be empty or null"));
                 }
             }
             if anchor > 0 {
@@ -87,24 +87,24 @@ impl Builder {
         if anchor > 0 {
             self.anchors.insert(anchor, Anchored { node: node.clone(), depth: 0, nodes: 1 });
         }
-        self.put(node);
+        self.push_node(node);
         Ok(())
     }
 
-    pub(super) fn open(&mut self, mark: Mark, map: bool, anchor: usize) -> Result<(), Problem> {
-        self.pay(1, mark)?;
+    pub(super) fn open(&mut self, span: Span, map: bool, anchor: usize) -> Result<(), Problem> {
+        self.pay(1, span)?;
         if self.open.len() >= usize::from(MAX_DEPTH) {
-            return Err(Problem::new("yaml-limit", mark, format!("nested deeper than {MAX_DEPTH} levels")));
+            return Err(Problem::new("yaml-limit", span, format!("nested deeper than {MAX_DEPTH} levels")));
         }
         if let Some(Open { content: Filling::Map { key: None, .. }, .. }) = self.open.last() {
-            return Err(Problem::new("yaml-key", mark, "a key must be text, not a list or a map").help("quote it"));
+            return Err(Problem::new("yaml-key", span, "a key must be text, not a list or a map").help("quote it"));
         }
         let content = if map {
             Filling::Map { entries: Vec::new(), merged: Vec::new(), key: None }
         } else {
             Filling::List(Vec::new())
         };
-        self.open.push(Open { mark, anchor, begun: self.nodes, content });
+        self.open.push(Open { span, anchor, begun: self.nodes, content });
         Ok(())
     }
 
@@ -114,37 +114,37 @@ impl Builder {
             Filling::List(items) => Content::List(items),
             Filling::Map { entries, merged, .. } => {
                 let nodes: u64 = merged.iter().map(|node| node.entries().map_or(1, <[Entry]>::len) as u64).sum();
-                self.pay(nodes, open.mark)?;
+                self.pay(nodes, open.span)?;
                 Content::Map(self.finish(entries, merged))
             }
         };
-        let node = Node { mark: open.mark, content };
+        let node = Node { span: open.span, content };
         if open.anchor > 0 {
             let nodes = self.nodes - open.begun + 1;
             // What is named is copied, so anchors inside of anchors would cost their square for nothing.
-            self.pay(nodes, open.mark)?;
+            self.pay(nodes, open.span)?;
             self.anchors.insert(open.anchor, Anchored { depth: depth(&node), node: node.clone(), nodes });
         }
-        self.put(node);
+        self.push_node(node);
         Ok(())
     }
 
-    pub(super) fn alias(&mut self, anchor: usize, mark: Mark) -> Result<(), Problem> {
-        let unknown = || Problem::new("yaml-syntax", mark, "this alias stands for something that contains itself");
+    pub(super) fn alias(&mut self, anchor: usize, span: Span) -> Result<(), Problem> {
+        let unknown = || Problem::new("yaml-syntax", span, "this alias stands for something that contains itself");
         let (cost, depth) = self.anchors.get(&anchor).map(|named| (named.nodes, named.depth)).ok_or_else(unknown)?;
-        self.pay(cost, mark)?;
+        self.pay(cost, span)?;
         if self.open.len() + usize::from(depth) > usize::from(MAX_DEPTH) {
-            return Err(Problem::new("yaml-limit", mark, format!("nested deeper than {MAX_DEPTH} levels")));
+            return Err(Problem::new("yaml-limit", span, format!("nested deeper than {MAX_DEPTH} levels")));
         }
         let node = self.anchors.get(&anchor).map(|named| named.node.clone()).ok_or_else(unknown)?;
         if let Some(Open { content: Filling::Map { key: key @ None, .. }, .. }) = self.open.last_mut() {
             match node.content {
-                Content::Scalar(Value::Text(text)) => *key = Some(Key::Name(text, mark)),
-                _ => return Err(Problem::new("yaml-key", mark, "a key must be text")),
+                Content::Scalar(Value::Text(text)) => *key = Some(Key::Name(text, span)),
+                _ => return Err(Problem::new("yaml-key", span, "a key must be text")),
             }
             return Ok(());
         }
-        self.put(node);
+        self.push_node(node);
         Ok(())
     }
 
@@ -152,7 +152,7 @@ impl Builder {
         self.anchors.clear();
     }
 
-    fn put(&mut self, node: Node) {
+    fn push_node(&mut self, node: Node) {
         let Some(open) = self.open.last_mut() else {
             if !matches!(node.content, Content::Scalar(Value::Null)) {
                 self.documents.push(node);
@@ -162,7 +162,7 @@ impl Builder {
         match &mut open.content {
             Filling::List(items) => items.push(node),
             Filling::Map { entries, merged, key } => match key.take() {
-                Some(Key::Name(key, mark)) => entries.push(Entry { key, mark, value: node }),
+                Some(Key::Name(key, span)) => entries.push(Entry { key, span, value: node }),
                 Some(Key::Merge) => merged.push(node),
                 None => {}
             },
@@ -185,23 +185,23 @@ impl Builder {
                 Some(at) if self.dialect == Dialect::Helm => entries[at] = entry,
                 Some(at) => {
                     let mut problem =
-                        Problem::new("yaml-duplicate-key", entry.mark, format!("`{}` is there twice", entry.key))
+                        Problem::new("yaml-duplicate-key", entry.span, format!("`{}` is there twice", entry.key))
                             .help("keep one of the two");
-                    problem.other = Some(("the first is here".to_owned(), entries[at].mark));
+                    problem.other = Some(("the first is here".to_owned(), entries[at].span));
                     self.problems.push(problem);
                 }
             }
         }
         let mut known: HashSet<Arc<str>> = first.into_keys().collect();
         for node in merged {
-            let mark = node.mark;
+            let span = node.span;
             let sources = match node.content {
                 Content::Map(_) => vec![node],
                 Content::List(items) => items,
                 Content::Scalar(_) => Vec::new(),
             };
             if sources.is_empty() || sources.iter().any(|source| source.entries().is_none()) {
-                self.problems.push(Problem::new("yaml-merge", mark, "`<<` takes a map or a list of maps"));
+                self.problems.push(Problem::new("yaml-merge", span, "`<<` takes a map or a list of maps"));
                 continue;
             }
             for entry in sources.into_iter().flat_map(into_entries) {

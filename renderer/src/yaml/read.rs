@@ -1,10 +1,10 @@
 //! From parser events to nodes.
 
-use granit_parser::{Event, Parser, ScanError, Span, Tag};
+use granit_parser::{Event, Parser, ScanError, Span as ParserSpan, Tag};
 
 use super::build::Builder;
-use super::{Content, Dialect, Document, Mark, Node, Options, Problem, Words};
-use super::{quick, scalar};
+use super::{Content, Dialect, Document, Interner, Node, Options, Problem, Span};
+use super::{fast_path, scalar};
 use crate::value::Value;
 
 /// After so many problems of one text the rest is not looked at.
@@ -22,7 +22,7 @@ pub fn documents(text: &str, options: &Options) -> Result<Vec<Node>, Vec<Problem
             break;
         }
         match event {
-            Ok((event, span)) => match take(&mut builder, event, &span, options.dialect) {
+            Ok((event, span)) => match handle_event(&mut builder, event, &span, options.dialect) {
                 Ok(()) => {}
                 Err(stop) => {
                     builder.problems.push(stop);
@@ -39,38 +39,38 @@ pub fn documents(text: &str, options: &Options) -> Result<Vec<Node>, Vec<Problem
 }
 
 /// The documents of a text as data. The same as [`documents`] without positions, and much faster for the usual style.
-/// Words are shared with what was read before.
-pub fn values(text: &str, options: &Options, words: &mut Words) -> Result<Vec<Document>, Vec<Problem>> {
+/// Interner are shared with what was read before.
+pub fn values(text: &str, options: &Options, interner: &mut Interner) -> Result<Vec<Document>, Vec<Problem>> {
     if options.dialect == Dialect::Strict
-        && let Some(documents) = quick::documents(text, options.nodes, words)
+        && let Some(documents) = fast_path::documents(text, options.nodes, interner)
     {
         return Ok(documents);
     }
     let value = |node: &Node| match node.to_value() {
-        Ok(value) => Ok(Document { value, line: node.mark.line }),
-        Err(deep) => Err(vec![Problem::new("yaml-limit", node.mark, deep.to_string())]),
+        Ok(value) => Ok(Document { value, line: node.span.line }),
+        Err(deep) => Err(vec![Problem::new("yaml-limit", node.span, deep.to_string())]),
     };
     documents(text, options)?.iter().map(value).collect()
 }
 
-fn take(builder: &mut Builder, event: Event<'_>, span: &Span, dialect: Dialect) -> Result<(), Problem> {
-    let mark = mark(span);
+fn handle_event(builder: &mut Builder, event: Event<'_>, at: &ParserSpan, dialect: Dialect) -> Result<(), Problem> {
+    let span = span_of(at);
     match event {
         Event::Scalar(text, style, anchor, tag) => {
             let plain = style == granit_parser::ScalarStyle::Plain;
-            let value = scalar(builder, &text, plain, tag.as_deref(), mark, dialect);
-            builder.scalar(Node { mark, content: Content::Scalar(value) }, &text, plain, anchor)
+            let value = scalar(builder, &text, plain, tag.as_deref(), span, dialect);
+            builder.scalar(Node { span, content: Content::Scalar(value) }, &text, plain, anchor)
         }
         Event::SequenceStart(_, anchor, tag) => {
-            collection_tag(builder, tag.as_deref(), "seq", mark);
-            builder.open(mark, false, anchor)
+            collection_tag(builder, tag.as_deref(), "seq", span);
+            builder.open(span, false, anchor)
         }
         Event::MappingStart(_, anchor, tag) => {
-            collection_tag(builder, tag.as_deref(), "map", mark);
-            builder.open(mark, true, anchor)
+            collection_tag(builder, tag.as_deref(), "map", span);
+            builder.open(span, true, anchor)
         }
         Event::SequenceEnd | Event::MappingEnd => builder.close(),
-        Event::Alias(anchor) => builder.alias(anchor, mark),
+        Event::Alias(anchor) => builder.alias(anchor, span),
         Event::DocumentEnd => {
             builder.end_document();
             Ok(())
@@ -79,13 +79,13 @@ fn take(builder: &mut Builder, event: Event<'_>, span: &Span, dialect: Dialect) 
     }
 }
 
-fn scalar(builder: &mut Builder, text: &str, plain: bool, tag: Option<&Tag>, mark: Mark, dialect: Dialect) -> Value {
+fn scalar(builder: &mut Builder, text: &str, plain: bool, tag: Option<&Tag>, span: Span, dialect: Dialect) -> Value {
     let Some(tag) = tag else {
         if !plain {
             return Value::from(text);
         }
         return scalar::plain(text, dialect).unwrap_or_else(|refused| {
-            let problem = Problem::new("yaml-ambiguous", mark, refused.message).help(refused.help);
+            let problem = Problem::new("yaml-ambiguous", span, refused.message).help(refused.help);
             builder.problems.push(problem);
             Value::from(text)
         });
@@ -104,7 +104,7 @@ fn scalar(builder: &mut Builder, text: &str, plain: bool, tag: Option<&Tag>, mar
         _ => None,
     };
     meant.unwrap_or_else(|| {
-        builder.problems.push(unknown_tag(tag, mark));
+        builder.problems.push(unknown_tag(tag, span));
         Value::from(text)
     })
 }
@@ -113,20 +113,20 @@ fn core(tag: &Tag) -> Option<&str> {
     (tag.handle() == "tag:yaml.org,2002:").then(|| tag.suffix())
 }
 
-fn collection_tag(builder: &mut Builder, tag: Option<&Tag>, wanted: &str, mark: Mark) {
+fn collection_tag(builder: &mut Builder, tag: Option<&Tag>, wanted: &str, span: Span) {
     if let Some(tag) = tag
         && core(tag) != Some(wanted)
     {
-        builder.problems.push(unknown_tag(tag, mark));
+        builder.problems.push(unknown_tag(tag, span));
     }
 }
 
-fn unknown_tag(tag: &Tag, mark: Mark) -> Problem {
+fn unknown_tag(tag: &Tag, span: Span) -> Problem {
     let name = match core(tag) {
         Some(name) => format!("!!{name}"),
         None => format!("{}{}", tag.handle(), tag.suffix()),
     };
-    Problem::new("yaml-tag", mark, format!("the tag `{name}` cannot be used here"))
+    Problem::new("yaml-tag", span, format!("the tag `{name}` cannot be used here"))
         .help("remove the tag; text, numbers, booleans, lists and maps need none")
 }
 
@@ -134,24 +134,24 @@ fn number(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-fn mark(span: &Span) -> Mark {
-    if let Some(tag) = span.tag_start() {
-        return Mark { line: number(tag.line()), column: number(tag.col()) + 1, length: 1 };
+fn span_of(at: &ParserSpan) -> Span {
+    if let Some(tag) = at.tag_start() {
+        return Span { line: number(tag.line()), column: number(tag.col()) + 1, length: 1 };
     }
-    let length = if span.end.line() == span.start.line() { span.end.col().saturating_sub(span.start.col()) } else { 1 };
-    Mark { line: number(span.start.line()), column: number(span.start.col()) + 1, length: number(length).max(1) }
+    let length = if at.end.line() == at.start.line() { at.end.col().saturating_sub(at.start.col()) } else { 1 };
+    Span { line: number(at.start.line()), column: number(at.start.col()) + 1, length: number(length).max(1) }
 }
 
 fn syntax(text: &str, error: &ScanError) -> Problem {
     let at = error.marker();
-    let mark = Mark { line: number(at.line()).max(1), column: number(at.col()) + 1, length: 1 };
+    let span = Span { line: number(at.line()).max(1), column: number(at.col()) + 1, length: 1 };
     let line = text.lines().nth(at.line().saturating_sub(1)).unwrap_or_default();
     let indent: &str = &line[..line.len() - line.trim_start().len()];
     if let Some(tab) = indent.find('\t') {
-        let mark = Mark { column: number(tab) + 1, ..mark };
-        return Problem::new("yaml-syntax", mark, "a tab is used for indentation").help("indent with spaces");
+        let span = Span { column: number(tab) + 1, ..span };
+        return Problem::new("yaml-syntax", span, "a tab is used for indentation").help("indent with spaces");
     }
     let said = error.to_string();
     let said = [" at byte ", " at char "].iter().fold(&*said, |said, at| said.split(at).next().unwrap_or(said));
-    Problem::new("yaml-syntax", mark, format!("this is not YAML: {said}"))
+    Problem::new("yaml-syntax", span, format!("this is not YAML: {said}"))
 }

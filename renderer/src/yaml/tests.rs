@@ -11,7 +11,7 @@ fn problem(text: &str) -> String {
     let problems = documents(text, &Options::default()).expect_err(text);
     let first = &problems[0];
     let help = first.help.as_deref().unwrap_or_default();
-    format!("{}:{} {}: {} ({help})", first.mark.line, first.mark.column, first.code, first.message)
+    format!("{}:{} {}: {} ({help})", first.span.line, first.span.column, first.code, first.message)
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn deep_nesting_is_refused() {
 #[test]
 fn the_place_of_a_value_is_that_of_its_key() {
     let nodes = documents("a:\n  b:\n    - x\n    - c: 1\n", &Options::default()).expect("fine");
-    let at = |path: &str| nodes[0].mark_at(&path.parse().expect("a path")).map(|mark| (mark.line, mark.column));
+    let at = |path: &str| nodes[0].span_at(&path.parse().expect("a path")).map(|span| (span.line, span.column));
     assert_eq!(at("a.b"), Some((2, 3)));
     assert_eq!(at("a.b[0]"), Some((3, 7)));
     assert_eq!(at("a.b[1].c"), Some((4, 7)));

@@ -55,9 +55,9 @@ Template: {name: charts/web/1.2.0/templates/page.yaml.j2, basePath: charts/web/1
     templates.render("page.yaml.j2", &scope, &Budget::new(Limits::default())).map_err(|finding| vec![finding])
 }
 
-/// A finding as the page shows it, without the place.
+/// A finding as the page shows it, without the location.
 fn shown(findings: &[Diagnostic]) -> String {
-    let bare = |finding: &Diagnostic| Diagnostic { place: None, notes: Vec::new(), ..finding.clone() };
+    let bare = |finding: &Diagnostic| Diagnostic { location: None, notes: Vec::new(), ..finding.clone() };
     repository::text(&findings.iter().map(bare).collect::<Vec<_>>())
 }
 

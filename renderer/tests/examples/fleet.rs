@@ -135,8 +135,8 @@ fn sleeping_and_autoscaling_at_once_is_refused() {
 #[test]
 fn a_slip_in_a_value_is_found_where_it_is_written() {
     let (_, findings) = repository::render(&edited(DEV, "idleAfter: 1m", "idelAfter: 1m"));
-    let place = findings[0].place.as_ref().unwrap();
-    assert_eq!((&*place.file, findings[0].code), (DEV, "schema"), "{}", repository::text(&findings));
+    let location = findings[0].location.as_ref().unwrap();
+    assert_eq!((&*location.file, findings[0].code), (DEV, "schema"), "{}", repository::text(&findings));
 }
 
 #[test]

@@ -23,7 +23,7 @@ fn the_rules_of_a_chart_reach_the_bundle_and_do_not_rename_it() {
         .iter()
         .map(|rule| {
             let optional = [&rule.in_progress, &rule.failed].map(|text| text.as_deref());
-            (&*rule.api_version, &*rule.kind, &*rule.current, optional, rule.place.to_string())
+            (&*rule.api_version, &*rule.kind, &*rule.current, optional, rule.location.to_string())
         })
         .collect();
     assert_eq!(

@@ -370,8 +370,8 @@ fn all_that_a_template_uses_and_nobody_sets_is_said_at_once() {
         let said: Vec<String> = crate::repository::findings(&tree)
             .iter()
             .map(|finding| {
-                let place = finding.place.as_ref().expect("a place");
-                format!("{}:{} {}", place.line, place.column, finding.message)
+                let location = finding.location.as_ref().expect("a location");
+                format!("{}:{} {}", location.line, location.column, finding.message)
             })
             .collect();
         assert_eq!(said, *expected, "{template}");

@@ -72,17 +72,19 @@ pub(crate) fn bundle(tree: &MemoryTree, runtime: &str, cache: &dyn RenderCache) 
     Renderer::new(&fleet.settings, cache).runtime(&resolved).expect("it renders")
 }
 
-/// A finding on one line: place, class, key, message, notes, help.
+/// A finding on one line: location, class, key, message, notes, help.
 pub(crate) fn line(finding: &Diagnostic) -> String {
-    let place = finding.place.as_ref().map(ToString::to_string).unwrap_or_default();
+    let location = finding.location.as_ref().map(ToString::to_string).unwrap_or_default();
     let key = finding.key.as_ref().map(|key| format!(" at {key}")).unwrap_or_default();
     let notes: Vec<String> = finding
         .notes
         .iter()
-        .map(|note| format!("; {} {}", note.message, note.place.as_ref().map(ToString::to_string).unwrap_or_default()))
+        .map(|note| {
+            format!("; {} {}", note.message, note.location.as_ref().map(ToString::to_string).unwrap_or_default())
+        })
         .collect();
     let help = finding.help.as_ref().map(|help| format!(" ({help})")).unwrap_or_default();
-    format!("{place} {}{key}: {}{}{help}", finding.code, finding.message, notes.concat())
+    format!("{location} {}{key}: {}{}{help}", finding.code, finding.message, notes.concat())
 }
 
 pub(crate) fn lines(tree: &MemoryTree) -> Vec<String> {

@@ -81,7 +81,7 @@ fn for_every_value_the_files_and_lines_that_set_it_are_known() {
     let component = &resolved.components[0];
     let chain = |path: &str| -> Vec<String> {
         let path = path.parse().expect("a path");
-        component.history_of(&path).iter().map(|setting| setting.place.to_string()).collect()
+        component.history_of(&path).iter().map(|setting| setting.location.to_string()).collect()
     };
     assert_eq!(chain("replicas"), ["charts/web/1.0.0/values.yaml:1:1", "runtimes/us-1.yaml:8:7"]);
     assert_eq!(chain("region"), ["charts/web/1.0.0/values.yaml:2:1", "runtimes/us-1.yaml:4:3"]);
@@ -124,8 +124,8 @@ fn values_of_every_document_of_a_file_are_its_own_and_have_their_lines() {
         assert!(said.is_empty(), "{said:?}");
         let found = |name: &str| {
             let resolved = resolved(&fleet, name);
-            let place = |path: &str| resolved.components[0].origin_of(&path.parse().expect("a path"));
-            let lines = ["team", "replicas"].map(|path| place(path).expect("it is set").line);
+            let location = |path: &str| resolved.components[0].origin_of(&path.parse().expect("a path"));
+            let lines = ["team", "replicas"].map(|path| location(path).expect("it is set").line);
             (values(&fleet, name)["team"].clone(), values(&fleet, name)["replicas"].clone(), lines)
         };
         assert_eq!(found("m1"), ("m1".into(), 1.into(), [5, 9]));

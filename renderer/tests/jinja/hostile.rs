@@ -16,7 +16,7 @@ fn stopped(files: &[(&str, &str)]) -> Diagnostic {
 fn stops_at_a_limit(template: &str) -> Diagnostic {
     let diagnostic = stopped(&[("main.j2", template)]);
     assert_eq!(diagnostic.code, "limit", "{template}: {diagnostic}");
-    let place = diagnostic.place.clone().unwrap();
+    let place = diagnostic.location.clone().unwrap();
     assert_eq!(&*place.file, "charts/web/templates/main.j2", "{template}");
     diagnostic
 }
@@ -24,7 +24,7 @@ fn stops_at_a_limit(template: &str) -> Diagnostic {
 fn is_refused(template: &str) -> Diagnostic {
     let diagnostic = stopped(&[("main.j2", template)]);
     assert_eq!(diagnostic.code, "template-syntax", "{diagnostic}");
-    assert!(diagnostic.place.is_some());
+    assert!(diagnostic.location.is_some());
     diagnostic
 }
 

@@ -8,7 +8,7 @@ use crate::support::render_files;
 const HELPERS: &str = "{% macro labels(x) %}\n{{ x }}{{ Values.labels.ap }}\n{% endmacro %}\n";
 
 fn shown(diagnostic: &Diagnostic) -> String {
-    let place = diagnostic.place.as_ref().map_or_else(String::new, |place| {
+    let place = diagnostic.location.as_ref().map_or_else(String::new, |place| {
         let file = place.file.trim_start_matches("charts/web/templates/");
         format!("{file}:{}:{}+{} ", place.line, place.column, place.length)
     });

@@ -155,7 +155,7 @@ proptest! {
     fn no_text_makes_the_engine_panic(template in nonsense()) {
         let rendered = on_a_small_stack(move || render(&template));
         if let Err(diagnostic) = rendered {
-            prop_assert!(diagnostic.place.is_some_and(|place| place.line > 0 && place.column > 0 && place.length > 0));
+            prop_assert!(diagnostic.location.is_some_and(|place| place.line > 0 && place.column > 0 && place.length > 0));
         }
     }
 

@@ -66,7 +66,7 @@ pub(super) fn write_chain(
     let history = component.history_of(path);
     let fates = fates(&history);
     let rows: Vec<(String, String)> =
-        history.iter().map(|setting| (setting.place.to_string(), who(&setting.source.kind))).collect();
+        history.iter().map(|setting| (setting.location.to_string(), who(&setting.source.kind))).collect();
     let width =
         |part: fn(&(String, String)) -> &String| rows.iter().map(|row| part(row).chars().count()).max().unwrap_or(0);
     let (places, whos) = (width(|row| &row.0), width(|row| &row.1));

@@ -18,7 +18,7 @@ fn command(finding: &Diagnostic, prefix: &str) -> String {
         Severity::Warning => "warning",
     };
     let mut properties = String::new();
-    if let Some(place) = &finding.place {
+    if let Some(place) = &finding.location {
         let end = place.column.saturating_add(place.length.max(1)) - 1;
         let file = property(&format!("{prefix}{}", place.file));
         properties = format!("file={file},line={},col={},endColumn={end},", place.line, place.column);
@@ -27,7 +27,7 @@ fn command(finding: &Diagnostic, prefix: &str) -> String {
     for note in &finding.notes {
         // Writing to text cannot fail.
         let _ = write!(message, "\nnote: {}", note.message);
-        if let Some(place) = &note.place {
+        if let Some(place) = &note.location {
             let _ = write!(message, " ({prefix}{place})");
         }
     }

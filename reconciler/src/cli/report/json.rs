@@ -1,6 +1,6 @@
 //! Findings for programs. The shape is documented in the help of `reeve validate`; fields are added, never changed.
 
-use reeve_renderer::diagnostic::{Diagnostic, Place, Severity};
+use reeve_renderer::diagnostic::{Diagnostic, Location, Severity};
 use serde_json::{Value, json};
 
 use super::Counts;
@@ -22,9 +22,9 @@ pub(in crate::cli) fn document(findings: &[Diagnostic], counts: Counts) -> Value
 
 /// One finding.
 pub(in crate::cli) fn finding(finding: &Diagnostic) -> Value {
-    let mut shown = place(finding.place.as_ref());
+    let mut shown = place(finding.location.as_ref());
     let notes = finding.notes.iter().map(|note| {
-        let mut shown = place(note.place.as_ref());
+        let mut shown = place(note.location.as_ref());
         shown.insert("message".to_owned(), note.message.clone().into());
         Value::Object(shown)
     });
@@ -44,7 +44,7 @@ pub(in crate::cli) fn finding(finding: &Diagnostic) -> Value {
     Value::Object(shown)
 }
 
-fn place(place: Option<&Place>) -> serde_json::Map<String, Value> {
+fn place(place: Option<&Location>) -> serde_json::Map<String, Value> {
     let fields = [
         ("file", place.map(|place| Value::from(&*place.file))),
         ("line", place.map(|place| place.line.into())),

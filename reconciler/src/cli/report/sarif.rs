@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use reeve_renderer::diagnostic::{Diagnostic, Place, Severity};
+use reeve_renderer::diagnostic::{Diagnostic, Location, Severity};
 use serde_json::{Value, json};
 
 use crate::cli::text::in_runtimes;
@@ -49,7 +49,7 @@ fn result(finding: &Diagnostic, prefix: &str, codes: &[&str]) -> Value {
         "ruleId": finding.code,
         "level": level,
         "message": { "text": text },
-        "locations": finding.place.iter().map(|place| location(place, prefix)).collect::<Vec<_>>(),
+        "locations": finding.location.iter().map(|place| location(place, prefix)).collect::<Vec<_>>(),
     });
     if let Some(index) = codes.iter().position(|code| *code == finding.code) {
         result["ruleIndex"] = index.into();
@@ -58,7 +58,7 @@ fn result(finding: &Diagnostic, prefix: &str, codes: &[&str]) -> Value {
         .notes
         .iter()
         .filter_map(|note| {
-            let mut related = location(note.place.as_ref()?, prefix);
+            let mut related = location(note.location.as_ref()?, prefix);
             related["message"] = json!({ "text": note.message });
             Some(related)
         })
@@ -69,7 +69,7 @@ fn result(finding: &Diagnostic, prefix: &str, codes: &[&str]) -> Value {
     result
 }
 
-fn location(place: &Place, prefix: &str) -> Value {
+fn location(place: &Location, prefix: &str) -> Value {
     let end = place.column.saturating_add(place.length.max(1));
     json!({
         "physicalLocation": {

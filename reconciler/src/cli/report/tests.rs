@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use reeve_renderer::diagnostic::{Diagnostic, Place};
+use reeve_renderer::diagnostic::{Diagnostic, Location};
 use reeve_renderer::tree::MemoryTree;
 
 use super::{Counts, Reporter, excerpt, github, json, sarif, summary, tally};
@@ -15,8 +15,8 @@ fn shown(finding: Diagnostic, style: Style) -> String {
 
 fn two() -> Diagnostic {
     let mut finding = Diagnostic::error("some-code", "it is wrong")
-        .at(Place::new("a.yaml", 2, 2).with_length(3))
-        .note("the other is here", Some(Place::new("b.yaml", 2, 1)))
+        .at(Location::new("a.yaml", 2, 2).with_length(3))
+        .note("the other is here", Some(Location::new("b.yaml", 2, 1)))
         .help("mend it");
     finding.runtimes = vec!["eu-1".into(), "eu-2".into()];
     finding
@@ -46,13 +46,13 @@ error[some-code]: it is wrong
 
 #[test]
 fn what_concerns_a_whole_file_marks_nothing_in_it() {
-    let finding = Diagnostic::warning("w", "odd").at(Place::file("a.yaml")).help("look");
+    let finding = Diagnostic::warning("w", "odd").at(Location::file("a.yaml")).help("look");
     assert_eq!(shown(finding, Style::new(false)), "warning[w]: odd\n --> a.yaml:1:1\n  = help: look\n\n");
 }
 
 #[test]
 fn a_place_beyond_the_file_is_named_and_not_shown() {
-    for place in [Place::new("a.yaml", 99, 1), Place::new("gone.yaml", 2, 1), Place::new("a.yaml", 0, 0)] {
+    for place in [Location::new("a.yaml", 99, 1), Location::new("gone.yaml", 2, 1), Location::new("a.yaml", 0, 0)] {
         let text = shown(Diagnostic::error("e", "x").at(place.clone()), Style::new(false));
         assert_eq!(text, format!("error[e]: x\n{:width$}--> {place}\n\n", "", width = place.line.to_string().len()));
     }
@@ -88,7 +88,7 @@ fn the_last_line_counts() {
 
 #[test]
 fn an_annotation_stays_on_its_line() {
-    let finding = Diagnostic::error("e", "50% of\r\nit::x").at(Place::new("a,b:c%.yaml", 2, 3).with_length(4));
+    let finding = Diagnostic::error("e", "50% of\r\nit::x").at(Location::new("a,b:c%.yaml", 2, 3).with_length(4));
     let mut out = Vec::new();
     github::write(&[finding], "fleet/", &mut out).unwrap();
     let wanted = "::error file=fleet/a%2Cb%3Ac%25.yaml,line=2,col=3,endColumn=6,title=e::50%25 of%0D%0Ait::x\n";
@@ -97,7 +97,7 @@ fn an_annotation_stays_on_its_line() {
 
 #[test]
 fn sarif_names_rules_and_escapes_paths() {
-    let odd = Diagnostic::warning("a-code", "x").at(Place::new("a b/ü.yaml", 2, 3).with_length(4));
+    let odd = Diagnostic::warning("a-code", "x").at(Location::new("a b/ü.yaml", 2, 3).with_length(4));
     let document = sarif::document(&[two(), odd], "fleet/");
     assert_eq!(document["version"], "2.1.0");
     let run = &document["runs"][0];

@@ -60,7 +60,7 @@ impl Decoder {
         if !fields.contains_key("paths") {
             let finding = Diagnostic::error("missing-key", format!("`{}` needs `paths`", field.path));
             let help = "list the fields that others may change, such as /spec/replicas";
-            self.report(field.mark, &field.path, finding.help(help));
+            self.report(field.span, &field.path, finding.help(help));
         }
         let paths = fields.get("paths").map(|paths| self.pointers(paths)).unwrap_or_default();
         let mut text = |key: &str, most| fields.get(key).and_then(|field| self.bounded(field, 0, most));
@@ -88,7 +88,7 @@ impl Decoder {
             };
             if let Some(help) = help {
                 let finding = Diagnostic::error("bad-pointer", format!("`{pointer}` is not a JSON pointer"));
-                self.report(item.node.mark, &item.path, finding.help(help));
+                self.report(item.node.span, &item.path, finding.help(help));
             }
             pointers.push(pointer);
         }

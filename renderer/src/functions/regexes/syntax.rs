@@ -89,7 +89,7 @@ impl Translator<'_> {
         Some(letter)
     }
 
-    fn take(&mut self, prefix: &str) -> bool {
+    fn eat(&mut self, prefix: &str) -> bool {
         self.rest.strip_prefix(prefix).map(|rest| self.rest = rest).is_some()
     }
 
@@ -136,11 +136,11 @@ impl Translator<'_> {
 
     fn open(&mut self) -> Result<(), String> {
         self.group.settle();
-        if !self.take("?") {
+        if !self.eat("?") {
             self.out.push('(');
             return self.nest();
         }
-        if self.take("P<") || self.take("<") {
+        if self.eat("P<") || self.eat("<") {
             let Some((name, rest)) = self.rest.split_once('>') else { return Err("a group's name has no end".into()) };
             if name.is_empty() || !name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric()) {
                 return Err("a group's name is made of letters, digits and `_`".into());
@@ -201,7 +201,7 @@ impl Translator<'_> {
         if element.is_repeat {
             return Err("a repetition is repeated".into());
         }
-        if self.take("?") {
+        if self.eat("?") {
             self.out.push('?');
         }
         let repeat = if counted && count >= 2 { element.repeat.saturating_mul(count) } else { element.repeat };

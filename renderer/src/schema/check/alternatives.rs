@@ -54,7 +54,7 @@ impl<'s> Checker<'s> {
             }
             if let Some(first) = first {
                 let (first, second) = (self.alternative(ids, first), self.alternative(ids, *id));
-                self.refuse(rule.mark, outcome, found, |subject| {
+                self.refuse(rule.span, outcome, found, |subject| {
                     (format!("{subject} must fit one alternative only, but fits {first} and {second}"), None)
                 });
                 outcome.seen.all();
@@ -86,7 +86,7 @@ impl<'s> Checker<'s> {
             },
             Body::Anything | Body::Nothing => None,
         });
-        self.refuse(rule.mark, outcome, found, |subject| (wording::excluded(&subject, only), help));
+        self.refuse(rule.span, outcome, found, |subject| (wording::excluded(&subject, only), help));
         Ok(())
     }
 
@@ -122,11 +122,11 @@ impl<'s> Checker<'s> {
         if ids.len() <= EXPLAINED {
             if let Some(kinds) = self.same_kinds(&tried) {
                 let words = |subject: String| wording::kinds(&subject, kinds, value);
-                self.refuse_for(Reason::Kinds(kinds), rule.mark, outcome, found, words);
+                self.refuse_for(Reason::Kinds(kinds), rule.span, outcome, found, words);
                 return Ok(());
             }
             if let Some(options) = self.same_options(&tried) {
-                self.refuse(rule.mark, outcome, found, |subject| wording::options(&subject, &options, value));
+                self.refuse(rule.span, outcome, found, |subject| wording::options(&subject, &options, value));
                 return Ok(());
             }
             let mut near = tried.iter_mut().filter(|(_, list)| !list.iter().any(|finding| self.is_other(finding)));
@@ -163,7 +163,7 @@ impl<'s> Checker<'s> {
         let more = ids.len().saturating_sub(reasons.len());
         let more = if more > 0 { format!("; and {more} more") } else { String::new() };
         let help = order.first().and_then(|(_, list)| list.first()).and_then(|finding| finding.violation.help.clone());
-        self.refuse(rule.mark, outcome, found, |subject| {
+        self.refuse(rule.span, outcome, found, |subject| {
             let message = format!("{subject} fits none of {} alternatives: {}{more}", ids.len(), reasons.join("; "));
             (message, help)
         });

@@ -24,7 +24,7 @@ impl<'s> Checker<'s> {
             _ => None,
         });
         if let Some((first, second)) = twice {
-            self.refuse(rule.mark, outcome, found, |subject| {
+            self.refuse(rule.span, outcome, found, |subject| {
                 (format!("{subject} must not hold the same item twice: [{first}] and [{second}] are equal"), None)
             });
         }
@@ -84,7 +84,7 @@ impl<'s> Checker<'s> {
             _ => return Ok(()),
         };
         let help = self.schema.schemas.get(*item).and_then(Compiled::description);
-        self.refuse(rule.mark, outcome, found, |subject| (format!("{subject} {said}"), help));
+        self.refuse(rule.span, outcome, found, |subject| (format!("{subject} {said}"), help));
         Ok(())
     }
 

@@ -28,7 +28,7 @@ impl<'s> Checker<'s> {
         for name in names.iter().filter(|name| dict.get(&***name).is_none()) {
             let message = |subject| format!("{subject} has no key {}, which is required", wording::key(name));
             let near = self.misspelt(compiled, name, dict, found)?;
-            self.refuse(rule.mark, outcome, found, |subject| (message(subject), near));
+            self.refuse(rule.span, outcome, found, |subject| (message(subject), near));
         }
         Ok(())
     }
@@ -52,7 +52,7 @@ impl<'s> Checker<'s> {
                     format!("{subject} has no key {name}, which {present} requires")
                 };
                 let near = self.misspelt(compiled, name, dict, found)?;
-                self.refuse(rule.mark, outcome, found, |subject| (message(subject), near));
+                self.refuse(rule.span, outcome, found, |subject| (message(subject), near));
             }
         }
         Ok(())
@@ -138,7 +138,7 @@ impl<'s> Checker<'s> {
             candidates.extend(known.take(CANDIDATES));
         }
         self.path.push(Step::Key(name.clone()));
-        self.refuse(rule.mark, outcome, found, |subject| wording::unknown(&subject, name, &candidates));
+        self.refuse(rule.span, outcome, found, |subject| wording::unknown(&subject, name, &candidates));
         self.path.pop();
         Ok(())
     }

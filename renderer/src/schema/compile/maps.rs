@@ -39,7 +39,7 @@ impl Reader<'_, '_> {
             }
         }
         if let Some((entry, id)) = self.schema("additionalProperties") {
-            // An unknown key is refused by this keyword, so its place is the one to show.
+            // An unknown key is refused by this keyword, so its location is the one to show.
             first = Some(entry);
             members.others = Some(id);
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Location};
 use crate::suggest;
 use crate::value::Value;
 use crate::yaml::{Content, Entry, Node};
@@ -57,7 +57,7 @@ impl<'n> Reader<'_, 'n> {
     }
 
     fn unknown_kind(&mut self, entry: &Entry, node: &Node, name: &str) {
-        let place: Place = node.mark.in_file(&self.catalog.file);
+        let location: Location = node.span.in_file(&self.catalog.file);
         let alias = match name {
             "int" | "int32" | "int64" | "long" => Some("integer"),
             "float" | "double" | "decimal" => Some("number"),
@@ -70,7 +70,7 @@ impl<'n> Reader<'_, 'n> {
         };
         let known = Kinds::NAMES.map(|(name, _)| name).join(", ");
         let finding = self.fault(entry, &format!("names no type: `{}`", cut(name)));
-        finding.place = Some(place);
+        finding.location = Some(location);
         finding.help = Some(match alias {
             Some(alias) => format!("did you mean `{alias}`?"),
             None => format!("the types are {known}"),
@@ -159,12 +159,12 @@ impl<'n> Reader<'_, 'n> {
             Ok(pattern) => Some(pattern),
             Err(refused) => {
                 let path = self.catalog.path(self.location).key(entry.key.clone());
-                let (place, key) = match at {
-                    Some(at) => (at.mark, path.key(at.key.clone())),
-                    None => (entry.value.mark, path),
+                let (location, key) = match at {
+                    Some(at) => (at.span, path.key(at.key.clone())),
+                    None => (entry.value.span, path),
                 };
-                let place = place.in_file(&self.catalog.file);
-                let mut finding = Diagnostic::error("schema-pattern", refused.message).at(place).key(key);
+                let location = location.in_file(&self.catalog.file);
+                let mut finding = Diagnostic::error("schema-pattern", refused.message).at(location).key(key);
                 finding.help = refused.help.map(str::to_owned);
                 self.catalog.report(finding);
                 None

@@ -9,10 +9,10 @@ fn findings(text: &str) -> Vec<String> {
     findings
         .iter()
         .map(|finding| {
-            let place = finding.place.as_ref().expect("a place");
+            let location = finding.location.as_ref().expect("a location");
             let key = finding.key.as_deref().unwrap_or("-");
             let help = finding.help.as_deref().map(|help| format!(" ({help})")).unwrap_or_default();
-            format!("{}:{} {} {key}: {}{help}", place.line, place.column, finding.code, finding.message)
+            format!("{}:{} {} {key}: {}{help}", location.line, location.column, finding.code, finding.message)
         })
         .collect()
 }

@@ -48,7 +48,7 @@ impl<'a> Evaluator<'a> {
     fn computed(&mut self, expression: &Expression) -> Result<Value, Fault> {
         let span = expression.span;
         match &expression.kind {
-            Kind::Not(operand) => Ok(Value::Bool(!self.truth(operand)?)),
+            Kind::Not(operand) => Ok(Value::Bool(!self.is_truthy(operand)?)),
             Kind::Negate(operand) => {
                 let value = self.value(operand)?;
                 operators::negate(&value).map_err(|failure| self.failure(span, None, &failure))
@@ -72,22 +72,22 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Whether an expression is true. Of facts it is enough to know whether there are any.
-    pub(super) fn truth(&mut self, expression: &Expression) -> Result<bool, Fault> {
+    pub(super) fn is_truthy(&mut self, expression: &Expression) -> Result<bool, Fault> {
         let item = self.evaluate(expression)?;
-        self.truth_of(&item, expression.span)
+        self.is_truthy_item(&item, expression.span)
     }
 
-    fn truth_of(&mut self, item: &Item<'a>, span: Span) -> Result<bool, Fault> {
+    fn is_truthy_item(&mut self, item: &Item<'a>, span: Span) -> Result<bool, Fault> {
         match item {
-            Item::Data(value) => Ok(value.truth()),
-            Item::Missing(_) | Item::Facts(_) | Item::Files(_) => Ok(self.data(item.clone(), span)?.truth()),
+            Item::Data(value) => Ok(value.is_truthy()),
+            Item::Missing(_) | Item::Facts(_) | Item::Files(_) => Ok(self.data(item.clone(), span)?.is_truthy()),
             Item::Unset | Item::Namespace(_) | Item::Macro(_) | Item::Module(_) | Item::Loop(_) => Ok(true),
         }
     }
 
     fn inline_if(&mut self, parts: &(Expression, Expression, Option<Expression>)) -> Result<Item<'a>, Fault> {
         let (test, then, otherwise) = parts;
-        if self.truth(test)? {
+        if self.is_truthy(test)? {
             return self.evaluate(then);
         }
         match otherwise {
@@ -98,7 +98,7 @@ impl<'a> Evaluator<'a> {
 
     fn either(&mut self, parts: &(Expression, Expression), wanted: bool) -> Result<Item<'a>, Fault> {
         let left = self.evaluate(&parts.0)?;
-        if self.truth_of(&left, parts.0.span)? == wanted {
+        if self.is_truthy_item(&left, parts.0.span)? == wanted {
             return Ok(left);
         }
         self.evaluate(&parts.1)

@@ -46,7 +46,7 @@ impl<'a> Evaluator<'a> {
             self.clear(node.own);
             if let Some(turns) = &turns {
                 turns.at.set(at);
-                self.put(node.controls, Item::Loop(Rc::clone(turns)));
+                self.set_slot(node.controls, Item::Loop(Rc::clone(turns)));
             }
             self.assign(&node.target, Item::Data(item.clone()), span)?;
             if self.run(&node.body)? == Flow::Break {
@@ -115,7 +115,7 @@ impl<'a> Evaluator<'a> {
             self.budget.steps(cost).map_err(|exceeded| self.exceeded(span, exceeded))?;
             self.clear(node.own);
             self.assign(&node.target, Item::Data(item.clone()), span)?;
-            if self.truth(filter)? {
+            if self.is_truthy(filter)? {
                 kept.push(item.clone());
             }
         }

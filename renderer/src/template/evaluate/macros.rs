@@ -29,7 +29,7 @@ impl<'a> Evaluator<'a> {
         let before_program = std::mem::replace(&mut self.program, Arc::clone(&program));
         let before = self.activate(&program, Some(callee.number), Some(callee.activation), None);
         if let Some(body) = body {
-            self.put(found.caller, body);
+            self.set_slot(found.caller, body);
         }
         let text = self.capture(span, |this| {
             this.fill(found, items)?;
@@ -86,7 +86,7 @@ impl<'a> Evaluator<'a> {
                 (item @ Item::Facts(_), _) => Item::Data(self.data(item, Span::default())?),
                 (item, _) => item,
             };
-            self.put(parameter.slot, item);
+            self.set_slot(parameter.slot, item);
         }
         Ok(())
     }

@@ -90,7 +90,7 @@ impl<'a> Evaluator<'a> {
         };
         let module = self.module(program, span)?;
         if let Some(slot) = node.whole {
-            self.put(slot, Item::Module(module));
+            self.set_slot(slot, Item::Module(module));
         }
         for (name, slot, at) in &node.names {
             let Some(item) = self.member(&Item::Module(module), name) else {
@@ -99,7 +99,7 @@ impl<'a> Evaluator<'a> {
                 fault.help = near.map(|name| format!("did you mean `{name}`?"));
                 return Err(fault);
             };
-            self.put(*slot, item);
+            self.set_slot(*slot, item);
         }
         Ok(())
     }
@@ -213,7 +213,8 @@ impl<'a> Evaluator<'a> {
             }
             Err(problems) => {
                 let problem = problems.into_iter().next();
-                let line = problem.as_ref().and_then(|problem| problem.place.as_ref()).map_or(1, |place| place.line);
+                let line =
+                    problem.as_ref().and_then(|problem| problem.location.as_ref()).map_or(1, |location| location.line);
                 let (code, message, help) = problem.map_or(("template-syntax", String::new(), None), |problem| {
                     (problem.code, problem.message, problem.help)
                 });

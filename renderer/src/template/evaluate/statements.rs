@@ -59,7 +59,7 @@ impl<'a> Evaluator<'a> {
             Statement::Capture(node) => return self.caught(node),
             Statement::Macro(slot, number) => {
                 let item = self.macro_item(*number);
-                self.put(*slot, item);
+                self.set_slot(*slot, item);
             }
             Statement::Call(node) => {
                 let caller = self.macro_item(node.body);
@@ -149,7 +149,7 @@ impl<'a> Evaluator<'a> {
 
     fn condition(&mut self, node: &If) -> Result<Flow, Fault> {
         for (condition, body) in &node.branches {
-            if self.truth(condition)? {
+            if self.is_truthy(condition)? {
                 return self.run(body);
             }
         }
@@ -189,7 +189,7 @@ impl<'a> Evaluator<'a> {
             self.assign(target, Item::Data(text), span)?;
             return Ok(Flow::Next);
         }
-        self.put(node.slot, Item::Data(text));
+        self.set_slot(node.slot, Item::Data(text));
         match &node.target {
             Some(target) => {
                 let item = self.evaluate(&node.result)?;
@@ -197,14 +197,14 @@ impl<'a> Evaluator<'a> {
             }
             None => self.noted(span, |this| this.emit(&node.result))?,
         }
-        self.put(node.slot, Item::Unset);
+        self.set_slot(node.slot, Item::Unset);
         Ok(Flow::Next)
     }
 
     pub(super) fn assign(&mut self, target: &Target, item: Item<'a>, span: Span) -> Result<(), Fault> {
         match target {
             Target::Slot(slot) => {
-                self.put(*slot, item);
+                self.set_slot(*slot, item);
                 Ok(())
             }
             Target::Member(variable, key, at) => {

@@ -63,7 +63,8 @@ impl Evaluator<'_> {
         if fault.code != "undefined" || (first && !certain) {
             return Err(fault);
         }
-        let known = self.undefined.said.iter().any(|said| said.place == fault.place && said.message == fault.message);
+        let known =
+            self.undefined.said.iter().any(|said| said.location == fault.location && said.message == fault.message);
         if certain && !known {
             self.undefined.said.push(*fault);
         }

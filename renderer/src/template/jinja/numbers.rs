@@ -65,7 +65,7 @@ fn float(given: &Given<'_>) -> Result<Value, Failure> {
 
 #[expect(clippy::unnecessary_wraps, reason = "all functions of the table have one shape")]
 fn bool(given: &Given<'_>) -> Result<Value, Failure> {
-    Ok(Value::Bool(given.subject().truth()))
+    Ok(Value::Bool(given.subject().is_truthy()))
 }
 
 fn sum(given: &Given<'_>) -> Result<Value, Failure> {

@@ -95,7 +95,7 @@ fn pick(given: &Given<'_>, by_attribute: bool, keep: bool) -> Result<Value, Fail
             (Some(Test::Defined), subject) => subject.is_some(),
             (Some(Test::Undefined), subject) => subject.is_none(),
             (Some(test), Some(subject)) => tests::holds(given.budget, test, subject, arguments)?,
-            (None, Some(subject)) => subject.truth(),
+            (None, Some(subject)) => subject.is_truthy(),
             (_, None) => false,
         };
         if holds == keep {

@@ -186,7 +186,7 @@ pub(in crate::template) fn holds(
         }),
         Test::StartingWith => Ok(operators::text_of(subject)?.starts_with(&*operators::text_of(other)?)),
         Test::EndingWith => Ok(operators::text_of(subject)?.ends_with(&*operators::text_of(other)?)),
-        Test::Empty => Ok(!subject.truth()),
+        Test::Empty => Ok(!subject.is_truthy()),
         Test::Lower => Ok(is_cased(subject, char::is_lowercase, char::is_uppercase)),
         Test::Upper => Ok(is_cased(subject, char::is_uppercase, char::is_lowercase)),
         _ => Ok(!matches!(test, Test::Undefined)),

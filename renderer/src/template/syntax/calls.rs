@@ -75,9 +75,9 @@ impl Reader<'_> {
             return self.unknown("filter", filter.name, at);
         };
         let named = |argument: &Argument| matches!(argument, Argument::Named(..) | Argument::SpreadNamed(_));
-        let place =
+        let location =
             if builtin.takes_piped_first() { 0 } else { arguments.iter().position(named).unwrap_or(arguments.len()) };
-        arguments.insert(place, Argument::Plain(subject));
+        arguments.insert(location, Argument::Plain(subject));
         self.checked(Callee::Builtin(builtin), arguments, whole, filter.name)
     }
 

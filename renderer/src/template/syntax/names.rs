@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::template::program::{Place, Slots, Variable};
+use crate::template::program::{SlotRef, Slots, Variable};
 
 /// The open routines, each inside the one before.
 #[derive(Default)]
@@ -90,7 +90,7 @@ impl Names {
                     if let Some(used) = routine.used.get_mut(*slot as usize) {
                         *used = true;
                     }
-                    places.push(Place { level, slot: *slot });
+                    places.push(SlotRef { level, slot: *slot });
                 }
             }
         }

@@ -4,8 +4,8 @@ use minijinja::machinery::ast::{self, Spanned};
 
 use super::{Reader, span};
 use crate::template::program::{
-    CallBlock, Capture, Expression, For, If, Import, Include, Kind, Macro, Parameter, Place, Routine, Span, Statement,
-    Target, Variable, With,
+    CallBlock, Capture, Expression, For, If, Import, Include, Kind, Macro, Parameter, Routine, SlotRef, Span,
+    Statement, Target, Variable, With,
 };
 
 impl Reader<'_> {
@@ -173,8 +173,8 @@ impl Reader<'_> {
         let node = For { target, items, pairs, filter, recursive, controls, uses_controls, body, otherwise, own, all };
         match recursive {
             Some(number) => {
-                if let Some(place) = self.loops.get_mut(number as usize) {
-                    *place = Some(node);
+                if let Some(location) = self.loops.get_mut(number as usize) {
+                    *location = Some(node);
                 }
                 Statement::Recursive(number)
             }
@@ -242,8 +242,8 @@ impl Reader<'_> {
         self.names.close_frame();
         let names = self.names.close_routine();
         let routine = Routine { body, names };
-        if let Some(place) = self.macros.get_mut(number) {
-            *place = Some(Macro { name: node.name.into(), parameters, caller, routine });
+        if let Some(location) = self.macros.get_mut(number) {
+            *location = Some(Macro { name: node.name.into(), parameters, caller, routine });
         }
         super::offset(number)
     }
@@ -302,5 +302,5 @@ const INHERITANCE: &str =
     "templates do not inherit here; write a macro in a `_*.j2` file and call it, or include a template";
 
 fn own(slot: u32) -> Variable {
-    Variable { name: "".into(), places: Box::new([Place { level: 0, slot }]) }
+    Variable { name: "".into(), places: Box::new([SlotRef { level: 0, slot }]) }
 }

@@ -147,10 +147,10 @@ fn refused(tree: &MemoryTree, findings: Vec<Diagnostic>, given: &Given, style: S
 /// A finding in the runtime that is made up here is about what was given: nobody else has that file.
 fn as_given(mut finding: Diagnostic, given: &Given) -> Diagnostic {
     finding.runtimes.clear();
-    if finding.place.as_ref().is_none_or(|place| *place.file != *runtime_file()) {
+    if finding.location.as_ref().is_none_or(|place| *place.file != *runtime_file()) {
         return finding;
     }
-    finding.place = None;
+    finding.location = None;
     finding.notes.clear();
     let key = finding.key.as_deref().map_or("", |key| key.strip_prefix(VALUES).unwrap_or(key));
     let quoted = finding.help.as_deref().and_then(|help| help.strip_prefix("put it in quotes: "));

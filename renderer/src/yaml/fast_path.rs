@@ -11,26 +11,26 @@ use super::{Dialect, Document, scalar};
 use crate::value::Value;
 
 mod flow;
+mod interner;
 mod scalars;
 #[cfg(test)]
 mod tests;
-mod words;
 
+pub use interner::Interner;
 use scalars::{Key, is_item, split_key};
-pub use words::Words;
 
 /// Deeper documents are left to the parser, which knows what is too deep.
 const MAX_NESTED: u16 = 40;
 
 /// The documents of a text of the usual style with at most so many values, or nothing if it is not surely one.
-pub(super) fn documents(text: &str, nodes: u64, words: &mut Words) -> Option<Vec<Document>> {
+pub(super) fn documents(text: &str, nodes: u64, interner: &mut Interner) -> Option<Vec<Document>> {
     if !text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n')) {
         return None;
     }
-    Quick { text, next: 0, number: 0, ahead: Ahead::End, nodes, nested: 0, words }.documents()
+    FastPath { text, next: 0, number: 0, ahead: Ahead::End, nodes, nested: 0, interner }.documents()
 }
 
-struct Quick<'t, 'w> {
+struct FastPath<'t, 'w> {
     text: &'t str,
     /// Where the line after the current one begins.
     next: usize,
@@ -40,7 +40,7 @@ struct Quick<'t, 'w> {
     /// Values that may still be read.
     nodes: u64,
     nested: u16,
-    words: &'w mut Words,
+    interner: &'w mut Interner,
 }
 
 /// What is to be read now.
@@ -62,7 +62,7 @@ struct Line<'t> {
     content: &'t str,
 }
 
-impl<'t> Quick<'t, '_> {
+impl<'t> FastPath<'t, '_> {
     fn documents(mut self) -> Option<Vec<Document>> {
         let mut found = Vec::new();
         self.advance()?;
@@ -191,10 +191,10 @@ impl<'t> Quick<'t, '_> {
     fn key(&mut self, key: Key<'_>) -> Option<Arc<str>> {
         self.pay()?;
         match key {
-            Key::Quoted(text) => Some(self.words.get(&text)),
+            Key::Quoted(text) => Some(self.interner.get(&text)),
             Key::Plain(text) => match scalar::meaning(text, Dialect::Strict).ok()? {
                 Some(Value::Null) => None,
-                _ => Some(self.words.get(text)),
+                _ => Some(self.interner.get(text)),
             },
         }
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::super::{Dialect, scalar};
-use super::{Ahead, Quick, is_nothing};
+use super::{Ahead, FastPath, is_nothing};
 use crate::value::Value;
 
 /// A key as it is written.
@@ -76,9 +76,9 @@ pub(super) fn quoted(text: &str) -> Option<(Cow<'_, str>, &str)> {
     loop {
         let at = rest.bytes().position(special)?;
         unescaped.push_str(&rest[..at]);
-        let (mark, after) = (rest.as_bytes()[at], &rest[at + 1..]);
+        let (span, after) = (rest.as_bytes()[at], &rest[at + 1..]);
         let next = after.as_bytes().first();
-        rest = match (mark, next) {
+        rest = match (span, next) {
             (b'\\', Some(b'"')) => push(&mut unescaped, '"', after),
             (b'\\', Some(b'\\')) => push(&mut unescaped, '\\', after),
             (b'\\', Some(b'n')) => push(&mut unescaped, '\n', after),
@@ -100,7 +100,7 @@ fn is_end(rest: &str) -> bool {
     rest.is_empty() || (rest.starts_with(' ') && is_nothing(rest.trim_start_matches(' ')))
 }
 
-impl<'t> Quick<'t, '_> {
+impl<'t> FastPath<'t, '_> {
     /// The scalar, or the list or map on one line, that the rest of the current line holds. What is below belongs to it
     /// only if it is further to the right than `parent`.
     pub(super) fn scalar(&mut self, rest: &'t str, parent: usize) -> Option<Value> {
@@ -108,7 +108,7 @@ impl<'t> Quick<'t, '_> {
             b'"' | b'\'' => {
                 let (text, behind) = quoted(rest)?;
                 is_end(behind).then_some(())?;
-                Value::Text(self.words.get(&text))
+                Value::Text(self.interner.get(&text))
             }
             b'|' => return self.literal(&rest[1..], parent),
             b'[' | b'{' => {
@@ -126,7 +126,7 @@ impl<'t> Quick<'t, '_> {
 
     pub(super) fn plain(&mut self, text: &str) -> Option<Value> {
         let meaning = scalar::meaning(text, Dialect::Strict).ok()?;
-        Some(meaning.unwrap_or_else(|| Value::Text(self.words.get(text))))
+        Some(meaning.unwrap_or_else(|| Value::Text(self.interner.get(text))))
     }
 
     /// Text as it is written: `|`, `|-` or `|+`, and lines further to the right.

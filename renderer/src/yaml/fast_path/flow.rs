@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::scalars::{Key, LONGEST_KEY, begins_plain, quoted};
-use super::{Quick, dict};
+use super::{FastPath, dict};
 use crate::value::Value;
 
-impl<'t> Quick<'t, '_> {
+impl<'t> FastPath<'t, '_> {
     /// A list or map in brackets, and what comes after it.
     pub(super) fn flow(&mut self, text: &'t str) -> Option<(Value, &'t str)> {
         self.enter()?;
@@ -67,7 +67,7 @@ impl<'t> Quick<'t, '_> {
             b'"' | b'\'' => {
                 let (value, behind) = quoted(text)?;
                 self.pay()?;
-                Some((Value::Text(self.words.get(&value)), behind))
+                Some((Value::Text(self.interner.get(&value)), behind))
             }
             _ => {
                 let (value, behind) = token(text)?;

@@ -1,17 +1,17 @@
 use proptest::prelude::*;
 
-use super::Words;
+use super::Interner;
 use crate::value::Value;
 use crate::yaml::{self, Document, Options};
 
 fn documents(text: &str, nodes: u64) -> Option<Vec<Document>> {
-    super::documents(text, nodes, &mut Words::default())
+    super::documents(text, nodes, &mut Interner::default())
 }
 
 /// What the parser makes of a text; nothing if it refuses it.
 fn parsed(text: &str) -> Option<Vec<Document>> {
     let nodes = yaml::documents(text, &Options::default()).ok()?;
-    let value = |node: &yaml::Node| Document { value: node.to_value().expect("not deep"), line: node.mark.line };
+    let value = |node: &yaml::Node| Document { value: node.to_value().expect("not deep"), line: node.span.line };
     Some(nodes.iter().map(value).collect())
 }
 
@@ -215,12 +215,12 @@ proptest! {
 
 #[test]
 fn a_word_is_the_same_whatever_was_read_before_it() {
-    let mut words = Words::default();
+    let mut interner = Interner::default();
     let all: Vec<String> = (0..5000).map(|number| format!("word-{number}")).collect();
     for word in all.iter().chain(&all) {
-        assert_eq!(&*words.get(word), word);
+        assert_eq!(&*interner.get(word), word);
     }
-    let (first, second) = (words.get("kind"), words.get("kind"));
+    let (first, second) = (interner.get("kind"), interner.get("kind"));
     assert!(std::sync::Arc::ptr_eq(&first, &second));
-    assert_eq!(words.get(&"x".repeat(1000)).len(), 1000);
+    assert_eq!(interner.get(&"x".repeat(1000)).len(), 1000);
 }
