@@ -82,6 +82,7 @@ conformance: ## Ask Helm again what it makes of the renderer's cases, and write 
 	cd tests/assets/helm && go run . ../../../renderer/tests/conformance > ../../../renderer/tests/conformance/truth.new
 	mv renderer/tests/conformance/truth.new renderer/tests/conformance/truth.json
 	$(CARGO) test --package reeve-renderer --test conformance -- --ignored write_the_reference
+	$(CARGO) test --package reeve-renderer --test helm -- --ignored write_the_truth
 
 .PHONY: clean
 clean: ## Remove what was built here (built servers stay in the cache)

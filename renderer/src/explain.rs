@@ -49,18 +49,22 @@ pub fn field(
         facts: Vec::new(),
     };
     let folder = format!("{}/templates/", component.chart.folder);
-    let Some(template) = draft.origin.file.strip_prefix(&folder).filter(|name| tree::extension(name) == Some("j2"))
-    else {
-        return reason;
+    let is_jinja = tree::extension(&draft.origin.file) == Some("j2");
+    let template = match draft.origin.file.strip_prefix(&folder) {
+        Some(name) if is_jinja => name,
+        // A template in Helm's syntax is known by its path, since charts below have some too.
+        _ if component.helm.is_some() => &*draft.origin.file,
+        _ => return reason,
     };
+    let values = if is_jinja { component.values.clone() } else { component.values.with_floats() };
     let trial = Trial { component, template, draft, path, value, limits };
     let facts = RenderFacts::new(resolved, component);
-    let watched = Facts::new(component.values.clone());
+    let watched = Facts::new(values.clone());
     if render_watched(component, &facts, template, &watched, limits).is_err() {
         return reason;
     }
     for (at, found) in leaves(watched.touched().into_iter().collect()) {
-        let root = Value::Dict(component.values.clone());
+        let root = Value::Dict(values.clone());
         let matters = |new: Value| match at.with(&root, new) {
             Some(Value::Dict(values)) => trial.differs(&RenderFacts::new(resolved, component), values),
             _ => false,
@@ -72,7 +76,7 @@ pub fn field(
     for ((root, at), found) in facts.touched() {
         let matters = |new: Value| {
             let mut facts = RenderFacts::new(resolved, component);
-            facts.change(root, &at, new) && trial.differs(&facts, component.values.clone())
+            facts.change(root, &at, new) && trial.differs(&facts, values.clone())
         };
         if others(found.as_ref()).into_iter().any(matters) {
             reason.facts.push((root, at));

@@ -38,6 +38,8 @@ mod urls;
 pub mod versions;
 mod words;
 
+pub(crate) use data::to_yaml_exact;
+
 /// A function of the library.
 pub type Function = fn(&Budget, &[Value]) -> Result<Value, Failure>;
 

@@ -14,6 +14,7 @@ pub mod failure;
 pub mod findings;
 pub mod fleet;
 pub mod functions;
+pub mod helm;
 pub mod names;
 mod number;
 pub mod object;

@@ -108,33 +108,59 @@ impl Draft {
 pub(crate) fn drafts(
     file: &Arc<str>,
     documents: &[Document],
+    manners: Manners,
     line: impl Fn(u32) -> u32,
 ) -> Result<Vec<Draft>, Vec<Diagnostic>> {
     let mut drafts = Vec::new();
     let mut findings = Vec::new();
     for (at, document) in documents.iter().enumerate() {
         let origin = Origin { file: file.clone(), document: at + 1, line: line(document.line) };
-        read_document(&document.value, &origin, &mut drafts, &mut findings);
+        read_document(&document.value, &origin, manners, &mut drafts, &mut findings);
     }
     if findings.is_empty() { Ok(drafts) } else { Err(findings) }
 }
 
-fn read_document(value: &Value, origin: &Origin, drafts: &mut Vec<Draft>, findings: &mut Vec<Diagnostic>) {
+/// Whose rules a document is written by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Manners {
+    /// Ours: what means nothing here is refused.
+    Strict,
+    /// Helm's: hooks that nothing here runs are left out, and what Helm's users may leave empty may be.
+    Helm,
+}
+
+/// Whether a document is a hook of Helm's that nothing here runs.
+pub(crate) fn is_left_out(value: &Value) -> bool {
+    let metadata = value.get("metadata").and_then(Value::as_dict);
+    metadata.is_some_and(|metadata| matches!(hook::read_lenient("", metadata), hook::Lenient::LeftOut))
+}
+
+fn read_document(
+    value: &Value,
+    origin: &Origin,
+    manners: Manners,
+    drafts: &mut Vec<Draft>,
+    findings: &mut Vec<Diagnostic>,
+) {
+    if manners == Manners::Helm && *value == Value::Null {
+        return;
+    }
     let nameless = value.get("metadata").and_then(|metadata| metadata.get("name")).is_none();
     let is_list = nameless && value.get("kind").and_then(Value::as_text).is_some_and(|kind| kind.ends_with("List"));
     if let (true, Some(Value::List(items))) = (is_list, value.get("items")) {
         for item in items.items() {
-            read_document(item, origin, drafts, findings);
+            read_document(item, origin, manners, drafts, findings);
         }
         return;
     }
-    let mut checking = Checking { origin, findings: Vec::new(), name: String::new() };
+    let mut checking = Checking { origin, manners, findings: Vec::new(), name: String::new() };
     drafts.extend(checking.draft(value.clone()));
     findings.append(&mut checking.findings);
 }
 
 struct Checking<'a> {
     origin: &'a Origin,
+    manners: Manners,
     findings: Vec<Diagnostic>,
     /// What the object is called in messages.
     name: String,
@@ -178,7 +204,13 @@ impl Checking<'_> {
         self.check_labels(metadata);
         self.check_annotations(metadata);
         self.check_size(&dict);
-        let (hook, keep) = self.helm(&kind, metadata);
+        let (hook, keep) = match self.manners {
+            Manners::Strict => self.helm(&kind, metadata),
+            Manners::Helm => match hook::read_lenient(&kind, metadata) {
+                hook::Lenient::LeftOut => return None,
+                hook::Lenient::Object(hook, keep) => (hook, keep),
+            },
+        };
         let draft =
             Draft { api_version, kind, name, namespace, value: dict.clone(), origin: self.origin.clone(), hook, keep };
         self.findings.is_empty().then_some(draft)
@@ -225,7 +257,9 @@ impl Checking<'_> {
     }
 
     fn namespace(&mut self, metadata: &Dict) -> Option<Arc<str>> {
-        if matches!(metadata.get("namespace"), None | Some(Value::Null)) {
+        let is_empty = metadata.get("namespace").and_then(Value::as_text).is_some_and(str::is_empty);
+        if matches!(metadata.get("namespace"), None | Some(Value::Null)) || (is_empty && self.manners == Manners::Helm)
+        {
             return None;
         }
         let namespace = self.nested_text(metadata, "namespace")?;
@@ -253,6 +287,7 @@ impl Checking<'_> {
             }
             match value {
                 Value::Text(text) => entries.push((name, &**text)),
+                Value::Null if self.manners == Manners::Helm => {}
                 other => {
                     let message = format!("`{name}` in {field} must be text, not {}", other.kind());
                     self.report("wrong-type", &key, message, "quote it, in a template with `| quote`");

@@ -1,5 +1,6 @@
 //! Renders the components of a runtime, through the cache.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::budget::{Budget, Limits};
@@ -8,12 +9,16 @@ use crate::cache::{CacheKey, Outcome, RenderCache, Touched};
 use crate::diagnostic::{Diagnostic, Location};
 use crate::fleet::Settings;
 use crate::fleet::values::Decoded;
-use crate::object::{self, Draft};
+use crate::helm::Enabled;
+use crate::object::{self, Draft, Manners};
 use crate::resolve::{Resolved, ResolvedComponent};
-use crate::template::{Facts, Written};
+use crate::schema::Schema;
+use crate::template::{Facts, Written, render_charts};
+use crate::tree;
 use crate::value::{self, KeyPath, Value};
 use crate::yaml::{self, Interner, Problem};
 
+mod manifests;
 mod scope;
 
 pub use scope::RenderFacts;
@@ -65,7 +70,7 @@ impl<'a> Renderer<'a> {
         let values = Value::Dict(component.values.clone());
         let key = CacheKey {
             chart: component.chart.id,
-            values: value::digest(&values),
+            values: value::digest(&keyed(component, &values)),
             limits: fingerprint(self.settings.limits),
         };
         let outcome = if let Some(outcome) = self.cache.find(&key, &|touched| facts.hold(touched)) {
@@ -83,24 +88,39 @@ impl<'a> Renderer<'a> {
     }
 }
 
+/// The values, with the names of the charts below that take part: both decide what is rendered.
+fn keyed(component: &ResolvedComponent, values: &Value) -> Value {
+    let Some(helm) = component.helm.as_ref().filter(|helm| !helm.children.is_empty()) else { return values.clone() };
+    let names = helm.names().into_iter().map(Value::from);
+    Value::list([values.clone()].into_iter().chain(names).collect()).unwrap_or_else(|_| values.clone())
+}
+
 fn fingerprint(limits: Limits) -> u64 {
     limits.steps ^ limits.memory.rotate_left(20) ^ limits.output.rotate_left(40) ^ u64::from(limits.depth)
 }
 
-/// The chart's schema against the final values; each violation is shown where the value was set.
+/// The schemas of the chart and of those below it against the final values; each violation is shown where the value was
+/// set.
 pub(crate) fn check_values(component: &ResolvedComponent, values: &Value) -> Result<(), Vec<Diagnostic>> {
-    let Some(schema) = &component.chart.schema else { return Ok(()) };
     let mut decoded = Decoded::default();
-    let findings: Vec<Diagnostic> = schema
-        .check(values)
-        .into_iter()
-        .map(|violation| {
-            let location = nearest_origin(component, &violation.path, &mut decoded);
-            let mut finding = Diagnostic::error("schema", violation.message).at(location).key(&violation.path);
+    let mut findings = Vec::new();
+    let mut check = |schema: &Schema, chart: &str, above: &KeyPath, values: &Value| {
+        for violation in schema.check(values) {
+            let path = KeyPath(above.0.iter().chain(&violation.path.0).cloned().collect());
+            let location = nearest_origin(component, &path, &mut decoded);
+            let mut finding = Diagnostic::error("schema", violation.message).at(location).key(&path);
             finding.help = violation.help;
-            finding.note(format!("the rule of chart {} is here", component.chart.name), Some(violation.rule))
-        })
-        .collect();
+            findings.push(finding.note(format!("the rule of chart {chart} is here"), Some(violation.rule)));
+        }
+    };
+    if let Some(schema) = &component.chart.schema {
+        check(schema, &component.chart.name, &KeyPath::root(), values);
+    }
+    for (path, enabled) in component.helm.iter().flat_map(|helm| helm.all()) {
+        if let (Some(schema), Some(values)) = (&enabled.chart.schema, path.find(values)) {
+            check(schema, &enabled.chart.name, &path, values);
+        }
+    }
     if findings.is_empty() { Ok(()) } else { Err(findings) }
 }
 
@@ -123,7 +143,11 @@ fn render(component: &ResolvedComponent, facts: &RenderFacts, limits: Limits) ->
     let mut findings = Vec::new();
     let mut interner = Interner::default();
     for plain in &chart.plain {
-        collect(object::drafts(&plain.file, &plain.documents, |line| line), &mut drafts, &mut findings);
+        let found = object::drafts(&plain.file, &plain.documents, Manners::Strict, |line| line);
+        collect(found, &mut drafts, &mut findings);
+    }
+    if let Some(helm) = &component.helm {
+        helm_charts(component, helm, facts, &budget, &mut drafts, &mut findings);
     }
     let values = Value::Dict(component.values.clone());
     for name in chart.templates.names().filter(|name| !is_partial(name)) {
@@ -136,6 +160,28 @@ fn render(component: &ResolvedComponent, facts: &RenderFacts, limits: Limits) ->
     if findings.is_empty() { Ok(drafts) } else { Err(findings) }
 }
 
+/// The objects of a chart in Helm's syntax and of those below it: what is in `crds/` first.
+fn helm_charts(
+    component: &ResolvedComponent,
+    helm: &Enabled,
+    facts: &RenderFacts,
+    budget: &Budget,
+    drafts: &mut Vec<Draft>,
+    findings: &mut Vec<Diagnostic>,
+) {
+    // A chart that takes part under two names has its definitions once.
+    let mut seen = BTreeSet::new();
+    for (_, enabled) in helm.all() {
+        for plain in enabled.chart.crds.iter().filter(|plain| seen.insert(plain.file.clone())) {
+            collect(object::drafts(&plain.file, &plain.documents, Manners::Helm, |line| line), drafts, findings);
+        }
+    }
+    let scope = facts.scope(component, "").data("Values", Value::Dict(component.values.with_floats()));
+    for rendered in render_charts(&helm.node(), &scope, budget, None) {
+        collect(manifests::read(rendered), drafts, findings);
+    }
+}
+
 /// Renders one template with its reads of `Values` recorded.
 pub(crate) fn render_watched(
     component: &ResolvedComponent,
@@ -145,6 +191,15 @@ pub(crate) fn render_watched(
     limits: Limits,
 ) -> Result<Vec<Draft>, Vec<Diagnostic>> {
     let budget = Budget::new(limits);
+    if let Some(helm) = component.helm.as_ref().filter(|_| tree::extension(name) != Some("j2")) {
+        let scope = facts.scope(component, "").facts("Values", values);
+        let rendered = render_charts(&helm.node(), &scope, &budget, Some(name));
+        return rendered
+            .into_iter()
+            .map(manifests::read)
+            .collect::<Result<Vec<_>, _>>()
+            .map(|all| all.into_iter().flatten().collect());
+    }
     let scope = facts.scope(component, name).facts("Values", values);
     match component.chart.templates.write(name, &scope, &budget) {
         Ok(written) => read(component, name, &written, &mut Interner::default()),
@@ -168,7 +223,7 @@ pub(crate) fn is_partial(name: &str) -> bool {
 fn read(component: &ResolvedComponent, name: &str, written: &Written, interner: &mut Interner) -> Outcome {
     let file: Arc<str> = format!("{}/templates/{name}", component.chart.folder).into();
     match yaml::values(&written.text, &yaml::Options::default(), interner) {
-        Ok(documents) => object::drafts(&file, &documents, |line| written.location(line).line),
+        Ok(documents) => object::drafts(&file, &documents, Manners::Strict, |line| written.location(line).line),
         Err(problems) => Err(problems.into_iter().map(|problem| in_template(problem, written)).collect()),
     }
 }

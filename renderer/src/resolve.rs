@@ -8,10 +8,12 @@ use std::sync::Arc;
 use crate::diagnostic::{Diagnostic, Location};
 use crate::fleet::values::Decoded;
 use crate::fleet::{Chart, Component, ComponentTarget, Fleet, Located, Policy, Runtime, Values};
+use crate::helm::Enabled;
 use crate::suggest::did_you_mean;
-use crate::value::{self, Dict};
+use crate::value::Dict;
 
 mod inputs;
+mod merging;
 mod order;
 mod origins;
 mod references;
@@ -63,6 +65,8 @@ pub struct ResolvedComponent {
     pub sources: Vec<ValuesSource>,
     /// Its values, merged.
     pub values: Dict,
+    /// The charts that take part, if its chart is in Helm's shape.
+    pub helm: Option<Arc<Enabled>>,
 }
 
 /// One of the files that a component's values come from.
@@ -238,7 +242,7 @@ impl<'a> Resolving<'a> {
         };
         let chart = self.chart(chart_name, versions, &version)?;
         let sources = self.sources(&name, &chart, general, own, layers);
-        let values = self.merged(&sources, first)?;
+        let (values, helm) = self.merged(&chart, &sources, first)?;
         Some(ResolvedComponent {
             namespace: both
                 .iter()
@@ -260,6 +264,7 @@ impl<'a> Resolving<'a> {
             channel: version.channel,
             sources,
             values,
+            helm,
         })
     }
 
@@ -353,26 +358,6 @@ impl<'a> Resolving<'a> {
         add(SourceKind::Runtime, self.runtime.values.as_ref());
         add(SourceKind::Component, own.and_then(|component| component.values.as_ref()));
         sources
-    }
-
-    fn merged(&mut self, sources: &[ValuesSource], first: &Component) -> Option<Dict> {
-        let decoded = &mut self.decoded;
-        let mut layers = sources.iter();
-        let base = match layers.as_slice().first() {
-            Some(ValuesSource { kind: SourceKind::Chart, values }) => {
-                layers.next();
-                values.dict()
-            }
-            _ => Dict::default(),
-        };
-        match layers.try_fold(base, |merged, source| value::merge(&merged, &source.values.dict_of(decoded))) {
-            Ok(merged) => Some(merged),
-            Err(deep) => {
-                self.findings
-                    .push(Diagnostic::error("yaml-limit", format!("the values are {deep}")).at(first.location()));
-                None
-            }
-        }
     }
 }
 

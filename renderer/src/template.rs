@@ -1,4 +1,4 @@
-//! Templates: Jinja for chart writers who know Helm.
+//! Templates: Helm's own, and Jinja for chart writers who know Helm.
 //!
 //! Reads the templates of a chart once and renders them as often as wanted, within a [`Budget`]. A template sees only what
 //! the [`Scope`] shows it: no clock, no network, no file that the chart does not have.
@@ -13,9 +13,12 @@ use evaluate::Evaluator;
 use program::{Program, Statement};
 
 mod builtins;
+mod charts;
 mod evaluate;
 mod fault;
 mod glob;
+mod go;
+mod heap;
 mod item;
 mod jinja;
 mod operators;
@@ -24,8 +27,9 @@ mod scope;
 mod syntax;
 mod written;
 
+pub use charts::{ChartNode, GoTemplates, RenderedFile, render_charts};
 pub use scope::{ChartFiles, Facts, Scope};
-pub use written::Written;
+pub use written::{Poisoned, Written};
 
 /// A template as it is in the chart.
 #[derive(Clone, Debug)]

@@ -155,6 +155,22 @@ impl Value {
         self.as_dict().and_then(|dict| dict.get(key))
     }
 
+    /// The same with every whole number a float, as all numbers are that Go reads from YAML or JSON.
+    #[must_use]
+    pub fn with_floats(&self) -> Self {
+        match self {
+            #[expect(clippy::cast_precision_loss, reason = "it is lost in Go as well")]
+            Self::Int(number) => Self::Float(*number as f64),
+            Self::List(list) => Self::List(List(Arc::new(Body {
+                content: list.items().iter().map(Self::with_floats).collect(),
+                depth: list.0.depth,
+                size: list.0.size,
+            }))),
+            Self::Dict(dict) => Self::Dict(dict.with_floats()),
+            Self::Null | Self::Bool(_) | Self::Float(_) | Self::Text(_) => self.clone(),
+        }
+    }
+
     /// What Go's templates take for true: not null, `false`, zero or empty.
     pub fn is_truthy(&self) -> bool {
         match self {
@@ -260,6 +276,13 @@ impl Dict {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.content.is_empty()
+    }
+
+    /// The same with every whole number a float.
+    #[must_use]
+    pub fn with_floats(&self) -> Self {
+        let entries = self.entries().iter().map(|(key, value)| (Arc::clone(key), value.with_floats())).collect();
+        Self(Arc::new(Body { content: entries, depth: self.0.depth, size: self.0.size }))
     }
 
     /// Whether both are the very same dict in memory.

@@ -13,6 +13,7 @@ use crate::value::{KeyPath, Step, TooDeep, Value};
 mod build;
 mod fast_path;
 mod read;
+mod relax;
 mod scalar;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! One version of a chart: what it is called, its values, its schema, its templates, its files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::decode::{Decoder, Field};
@@ -8,6 +8,7 @@ use super::lfs;
 use super::load::{self, read_text};
 use super::{HealthRule, Values};
 use crate::diagnostic::{Diagnostic, Location};
+use crate::helm::{self, HelmChart};
 use crate::schema::Schema;
 use crate::template::{ChartFiles, Source, Templates};
 use crate::tree::{self, ContentId, Entry, EntryKind, Tree, TreeError};
@@ -39,6 +40,8 @@ pub struct Chart {
     pub plain: Vec<PlainFile>,
     /// All other files.
     pub files: Files,
+    /// The chart in Helm's shape, if it is in Helm's own syntax or has charts below it.
+    pub helm: Option<Arc<HelmChart>>,
 }
 
 /// A file of objects that passes as it is.
@@ -51,8 +54,14 @@ pub struct PlainFile {
 }
 
 /// Files that templates may read: those of their own chart.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Files(BTreeMap<Arc<str>, Arc<[u8]>>);
+
+impl Files {
+    pub(crate) fn new(files: BTreeMap<Arc<str>, Arc<[u8]>>) -> Self {
+        Self(files)
+    }
+}
 
 impl ChartFiles for Files {
     fn get(&self, path: &str) -> Option<Arc<[u8]>> {
@@ -65,7 +74,9 @@ impl ChartFiles for Files {
 }
 
 /// All files of a chart together.
-const LARGEST_CHART: u64 = 16 << 20;
+const LARGEST_CHART: u64 = 32 << 20;
+/// One file of a chart in Helm's syntax, as in Helm.
+const LARGEST_HELM_FILE: u64 = 5 << 20;
 
 const METADATA: &[&str] = &[
     "apiVersion",
@@ -95,9 +106,15 @@ pub(super) fn read(
     let folder: Arc<str> = format!("charts/{name}/{version}").into();
     let entries = tree::walk(tree, &folder)?;
     let mut reading = Reading { tree, folder: folder.clone(), findings: Vec::new() };
-    reading.check_entries(&entries);
+    let names: BTreeSet<String> = entries.keys().cloned().collect();
+    let is_helm = helm::is_helm(tree, &folder, &names)?;
+    reading.check_entries(&entries, if is_helm { LARGEST_HELM_FILE } else { load::LARGEST_FILE });
     if !reading.findings.is_empty() {
         return Ok((None, reading.findings));
+    }
+    if is_helm {
+        let chart = reading.helm(&entries, &names, name, version, id)?;
+        return Ok((chart, reading.findings));
     }
     let metadata = reading.metadata(&entries, name, version)?;
     let values = reading.values(&entries)?;
@@ -121,6 +138,7 @@ pub(super) fn read(
         templates,
         plain,
         files,
+        helm: None,
     };
     Ok((Some(chart), reading.findings))
 }
@@ -138,21 +156,65 @@ impl Reading<'_> {
         format!("{}/{name}", self.folder).into()
     }
 
-    fn check_entries(&mut self, entries: &Entries) {
+    /// A chart in Helm's syntax; templates in Jinja may stand beside the others.
+    fn helm(
+        &mut self,
+        entries: &Entries,
+        names: &BTreeSet<String>,
+        name: &str,
+        version: &str,
+        id: ContentId,
+    ) -> Result<Option<Chart>, TreeError> {
+        let health = self.health(entries)?;
+        let folder = Arc::clone(&self.folder);
+        let Some(helm) = helm::read(self.tree, &folder, names, &mut self.findings)? else { return Ok(None) };
+        for (key, found, wanted) in [("name", &helm.name, name), ("version", &helm.version, version)] {
+            // Some charts write `v1.2.3`, which is no name of a folder here.
+            let plain = if key == "version" { found.strip_prefix('v').unwrap_or(found) } else { found };
+            if plain != wanted {
+                let message = format!("`{key}` is `{found}`, but the folder says `{wanted}`");
+                let finding = Diagnostic::error("name-mismatch", message).at(Location::file(self.path("Chart.yaml")));
+                self.findings.push(finding.key(key));
+            }
+        }
+        if helm.is_library {
+            let finding = Diagnostic::error("library-chart", "a library chart has no objects of its own");
+            let finding = finding.at(Location::file(self.path("Chart.yaml")));
+            self.findings.push(finding.help("put it into the charts/ of the charts that use it"));
+        }
+        let is_jinja = |name: &&String| name.starts_with("templates/") && tree::extension(name) == Some("j2");
+        let jinja =
+            entries.iter().filter(|(name, _)| is_jinja(name)).map(|(name, entry)| (name.clone(), entry.clone()));
+        let (templates, _) = self.templates(&jinja.collect())?;
+        let failed = self.findings.iter().any(Diagnostic::is_error);
+        let (Some(templates), false) = (templates, failed) else { return Ok(None) };
+        Ok(Some(Chart {
+            name: name.into(),
+            version: version.into(),
+            folder,
+            id,
+            metadata: helm.metadata.clone(),
+            values: helm.values.clone(),
+            schema: None,
+            health,
+            templates,
+            plain: Vec::new(),
+            files: helm.files.clone(),
+            helm: Some(helm),
+        }))
+    }
+
+    fn check_entries(&mut self, entries: &Entries, largest: u64) {
         let mut total = 0u64;
         for (name, entry) in entries {
             let file = self.path(name);
             match entry.kind {
                 EntryKind::File { size } => {
                     total = total.saturating_add(size);
-                    self.findings.extend(load::too_large(&file, size));
+                    self.findings.extend(load::too_large(&file, size, largest));
                 }
                 EntryKind::Other(what) => self.findings.push(load::not_a_file(&file, what)),
                 EntryKind::Folder => {}
-            }
-            if name.starts_with("charts/") {
-                let finding = Diagnostic::error("subchart", "a chart cannot contain charts").at(Location::file(file));
-                self.findings.push(finding.help("put each chart into charts/ and list them as components"));
             }
         }
         if total > LARGEST_CHART {
@@ -199,12 +261,8 @@ impl Reading<'_> {
             }
         }
         if let Some(field) = fields.get("dependencies").filter(|field| field.node.kind() != "null") {
-            let finding = Diagnostic::error("subchart", "a chart cannot depend on other charts");
-            decoder.report(
-                field.span,
-                &field.path,
-                finding.help("list them as components, with `dependsOn` for the order"),
-            );
+            let finding = Diagnostic::error("subchart", "the charts that this one depends on are not in its charts/");
+            decoder.report(field.span, &field.path, finding.help("run `helm dependency build` and commit its charts/"));
         }
         if let Some(field) = fields.get("type").filter(|field| field.node.to_value() == Ok("library".into())) {
             let finding = Diagnostic::error("library-chart", "a library chart has no objects of its own");
@@ -265,11 +323,6 @@ impl Reading<'_> {
                 sources.push(Source { name: name.to_owned(), file, text: text.into() });
             } else if matches!(tree::extension(leaf), Some("yaml" | "yml" | "json")) {
                 plain.extend(self.plain(file, &text));
-            } else if tree::extension(leaf) == Some("tpl") {
-                let finding = Diagnostic::error("go-template", "this file is written in Helm's template language");
-                let help =
-                    "write its templates as macros: `{% macro labels() %}...{% endmacro %}` in a file `_helpers.j2`";
-                self.findings.push(finding.at(Location::file(file)).help(help));
             } else {
                 let help = "templates end in .j2, files for `Files` go next to templates/, for example into files/";
                 let finding = Diagnostic::error("unexpected-file", "this file is neither a template nor YAML");
@@ -286,14 +339,6 @@ impl Reading<'_> {
     }
 
     fn plain(&mut self, file: Arc<str>, text: &str) -> Option<PlainFile> {
-        if let Some((at, line)) = text.lines().enumerate().find(|(_, line)| line.contains("{{")) {
-            let column = line.find("{{").map_or(0, |byte| line[..byte].chars().count());
-            let location = Location::new(file, number(at + 1), number(column + 1)).with_length(2);
-            let finding =
-                Diagnostic::error("go-template", "this file is written in Helm's template language").at(location);
-            self.findings.push(finding.help("write it in Jinja and name it with .j2 at the end"));
-            return None;
-        }
         match yaml::values(text, &yaml::Options::default(), &mut yaml::Interner::default()) {
             Ok(documents) => Some(PlainFile { file, documents }),
             Err(problems) => {
@@ -335,8 +380,4 @@ fn hint_at_go(mut finding: Diagnostic, sources: &[Source]) -> Diagnostic {
         finding.help = Some(help.to_owned());
     }
     finding
-}
-
-fn number(number: usize) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
 }

@@ -12,7 +12,7 @@ use crate::tree::{self, ContentId, Entry, EntryKind, Tree, TreeError};
 use crate::yaml::{self, Node};
 
 /// Larger files are not read: no values file or template needs a mebibyte.
-const LARGEST_FILE: u64 = 1 << 20;
+pub(super) const LARGEST_FILE: u64 = 1 << 20;
 
 /// Reads repositories. Shared by all revisions of one repository.
 #[derive(Debug, Default)]
@@ -189,7 +189,7 @@ fn forget_unseen<T>(remembered: &mut Remembered<T>, seen: &[(String, ContentId)]
 fn parse(tree: &dyn Tree, path: &str, entry: &Entry, findings: &mut Vec<Diagnostic>) -> Result<Parsed, TreeError> {
     let file: Arc<str> = path.into();
     if let EntryKind::File { size } = entry.kind
-        && let Some(finding) = too_large(&file, size)
+        && let Some(finding) = too_large(&file, size, LARGEST_FILE)
     {
         findings.push(finding);
         return Ok(Parsed::Nothing);
@@ -272,7 +272,7 @@ pub(super) fn read_text(
 ) -> Result<Option<String>, TreeError> {
     let Some(bytes) = tree.read(file)? else { return Ok(None) };
     if bytes.len() as u64 > LARGEST_FILE {
-        findings.extend(too_large(file, bytes.len() as u64));
+        findings.extend(too_large(file, bytes.len() as u64, LARGEST_FILE));
         return Ok(None);
     }
     if let Some(finding) = lfs::found_in(file, &bytes) {
@@ -291,9 +291,9 @@ pub(super) fn read_text(
     }
 }
 
-pub(super) fn too_large(file: &Arc<str>, size: u64) -> Option<Diagnostic> {
-    (size > LARGEST_FILE).then(|| {
-        let message = format!("this file has {size} bytes; at most {LARGEST_FILE} are read");
+pub(super) fn too_large(file: &Arc<str>, size: u64, largest: u64) -> Option<Diagnostic> {
+    (size > largest).then(|| {
+        let message = format!("this file has {size} bytes; at most {largest} are read");
         Diagnostic::error("file-too-large", message)
             .at(Location::file(file.clone()))
             .help("split it, or move it elsewhere")

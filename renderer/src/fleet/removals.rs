@@ -57,7 +57,7 @@ impl Decoder {
         if percent.is_none() {
             let message = format!("`{}` must be a number, or a percentage from 1% to 100%, not `{text}`", field.path);
             let finding = Diagnostic::error("out-of-range", message).help("write it like 50 or 20%");
-            self.report(field.node.mark, &field.path, finding);
+            self.report(field.node.span, &field.path, finding);
         }
         percent
     }

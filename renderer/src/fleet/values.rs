@@ -41,7 +41,7 @@ pub(crate) struct Decoded {
 }
 
 impl Values {
-    pub(super) fn data(file: Arc<str>, node: Node, dict: Dict) -> Self {
+    pub(crate) fn data(file: Arc<str>, node: Node, dict: Dict) -> Self {
         Self { file, source: Source::Data(Arc::new(node), dict) }
     }
 

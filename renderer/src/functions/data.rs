@@ -53,6 +53,11 @@ fn to_yaml(budget: &Budget, arguments: &[Value]) -> Result<Value, Failure> {
     yaml(budget, &arguments[0], Layout::Folded)
 }
 
+/// `toYaml` for templates in Helm's own syntax.
+pub(crate) fn to_yaml_exact(budget: &Budget, value: &Value) -> Result<Value, Failure> {
+    yaml(budget, value, Layout::Exact)
+}
+
 fn to_yaml_pretty(budget: &Budget, arguments: &[Value]) -> Result<Value, Failure> {
     yaml(budget, &arguments[0], Layout::Pretty)
 }

@@ -85,3 +85,48 @@ pub(super) fn read(kind: &str, annotations: &Dict) -> Result<Option<Hook>, (Stri
 fn words<T>(text: &str, meaning: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, String> {
     text.split(',').map(str::trim).map(|word| meaning(word).ok_or_else(|| word.to_owned())).collect()
 }
+
+/// What a document is by Helm's own rules.
+pub(super) enum Lenient {
+    /// A hook that nothing runs here: a test, or one of deletion or rollback.
+    LeftOut,
+    /// An object, with when it runs if it is a Job that is a hook, and whether it stays.
+    Object(Option<Hook>, bool),
+}
+
+/// The hook of a chart from anywhere. Objects that are hooks and no Jobs are there for those Jobs: they are applied.
+pub(super) fn read_lenient(kind: &str, metadata: &Dict) -> Lenient {
+    let Some(annotations) = metadata.get("annotations").and_then(Value::as_dict) else {
+        return Lenient::Object(None, false);
+    };
+    let text = |key: &str| annotations.get(key).and_then(Value::as_text);
+    let keep = text("helm.sh/resource-policy").is_some_and(|policy| policy.trim() == "keep");
+    let Some(hook) = text("helm.sh/hook") else { return Lenient::Object(None, keep) };
+    let mut phases = Vec::new();
+    let mut is_definition = false;
+    for word in hook.split(',').map(str::trim) {
+        match word {
+            "pre-install" => phases.push(Phase::PreInstall),
+            "post-install" => phases.push(Phase::PostInstall),
+            "pre-upgrade" => phases.push(Phase::PreUpgrade),
+            "post-upgrade" => phases.push(Phase::PostUpgrade),
+            "crd-install" => is_definition = true,
+            _ => {}
+        }
+    }
+    if phases.is_empty() && !is_definition {
+        return Lenient::LeftOut;
+    }
+    if kind != "Job" || phases.is_empty() {
+        return Lenient::Object(None, keep);
+    }
+    let deletion = text("helm.sh/hook-delete-policy").unwrap_or("before-hook-creation").split(',');
+    let deletion = deletion.filter_map(|word| match word.trim() {
+        "before-hook-creation" => Some(HookDeletion::BeforeCreation),
+        "hook-succeeded" => Some(HookDeletion::Succeeded),
+        "hook-failed" => Some(HookDeletion::Failed),
+        _ => None,
+    });
+    let weight = text("helm.sh/hook-weight").and_then(|weight| weight.trim().parse().ok()).unwrap_or(0);
+    Lenient::Object(Some(Hook { phases, weight, deletion: deletion.collect() }), keep)
+}

@@ -5,6 +5,7 @@ fn read(text: &str) -> Result<Vec<Draft>, Vec<Diagnostic>> {
     drafts(
         &"charts/web/1.0.0/templates/x.yaml.j2".into(),
         &values(text, &Options::default(), &mut Interner::default()).expect("YAML"),
+        Manners::Strict,
         |line| line,
     )
 }

@@ -8,11 +8,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::Library;
+use super::charts;
 use super::fault::{Fault, Frame, Site};
-use super::item::Item;
+use super::heap::Heap;
+use super::item::{Item, Poison};
 use super::program::{Program, Span};
 use super::scope::Scope;
-use super::written::{Lines, Written};
+use super::written::{Lines, Poisoned, Written};
 use crate::budget::{Budget, Exceeded};
 use crate::diagnostic::Diagnostic;
 use crate::failure::Failure;
@@ -21,6 +23,7 @@ use crate::value::Value;
 mod calls;
 mod expressions;
 mod files;
+mod go;
 mod lookup;
 mod loops;
 mod macros;
@@ -66,6 +69,16 @@ pub(super) struct Evaluator<'a> {
     modules: BTreeMap<Arc<str>, Option<usize>>,
     undefined: Undefined,
     texts: HashMap<Arc<str>, Arc<Program>>,
+    /// The maps and lists of Go's templates.
+    heap: Heap<'a>,
+    /// The named templates of Go's syntax.
+    go_library: Option<&'a charts::Library>,
+    /// Texts given to `tpl` that declare templates, the innermost last.
+    overlays: Vec<Arc<Program>>,
+    /// The poisoned value that was written into the text being caught.
+    poisoned: Option<Rc<Poison>>,
+    /// Poisoned values that were written into the output.
+    poisoned_output: Vec<Poisoned>,
 }
 
 /// How a body ended.
@@ -94,7 +107,33 @@ impl<'a> Evaluator<'a> {
             modules: BTreeMap::new(),
             undefined: Undefined::default(),
             texts: HashMap::new(),
+            heap: Heap::default(),
+            go_library: None,
+            overlays: Vec::new(),
+            poisoned: None,
+            poisoned_output: Vec::new(),
         }
+    }
+
+    /// With the templates and maps of a chart in Go's syntax.
+    pub(super) fn with_charts(mut self, library: &'a charts::Library, heap: Heap<'a>) -> Self {
+        self.go_library = Some(library);
+        self.heap = heap;
+        self
+    }
+
+    /// The output of a program of Go's syntax with this dot, and the maps for the next.
+    pub(super) fn render_with(mut self, dot: Item<'a>) -> (Result<Written, Vec<Diagnostic>>, Heap<'a>) {
+        let program = Arc::clone(&self.program);
+        self.out.reserve(program.text.len());
+        self.activate(&program, None, None, None);
+        self.set_slot(0, dot);
+        let result = self.run(&program.routine.body);
+        let heap = std::mem::take(&mut self.heap);
+        let (text, lines) = (std::mem::take(&mut self.out), std::mem::take(&mut self.lines));
+        let poisoned = std::mem::take(&mut self.poisoned_output);
+        let result = self.undefined.into_result(result.map(drop));
+        (result.map(|()| Written { text: go::without_no_value(text), poisoned, program, lines }), heap)
     }
 
     /// The output of the program.
@@ -104,7 +143,7 @@ impl<'a> Evaluator<'a> {
         self.activate(&program, None, None, None);
         let result = self.run(&program.routine.body);
         self.undefined.into_result(result.map(drop))?;
-        Ok(Written { text: self.out, program, lines: self.lines })
+        Ok(Written { text: self.out, poisoned: Vec::new(), program, lines: self.lines })
     }
 
     /// Whether what is written now is the output of the template itself, not caught and not of another template.

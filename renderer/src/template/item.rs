@@ -1,14 +1,16 @@
 //! What names and expressions hold while a template runs: data, and the few things that are no data.
 //!
-//! Only data can be put into lists, maps and namespaces, so nothing here can contain itself.
+//! Jinja's lists, maps and namespaces hold data only, so nothing can contain itself. Go's maps and lists live on the heap of
+//! the render, and items name them by number: one that contains itself is still let go of.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::heap::{ListId, MapId};
 use super::program::{Program, Span};
-use super::scope::Facts;
+use super::scope::{ChartFiles, Facts};
 use crate::value::{List, Step, Value};
 
 /// What an expression gives.
@@ -28,6 +30,16 @@ pub(super) enum Item<'a> {
     Loop(Rc<Turns>),
     /// The files of the chart, or some of them.
     Files(Option<Rc<Vec<Arc<str>>>>),
+    /// Go: a map, which is one thing however many names it has.
+    Map(MapId),
+    /// Go: a list that holds maps or lists.
+    Slice(ListId),
+    /// Go: the files of one chart, or some of them.
+    ChartFiles(Rc<FileSet<'a>>),
+    /// Go: bytes of a file that are no text.
+    Bytes(Arc<[u8]>),
+    /// Go: what chance, the clock or the world would have given.
+    Poison(Rc<Poison>),
 }
 
 impl Item<'_> {
@@ -41,7 +53,11 @@ impl Item<'_> {
             Self::Macro(_) => "a macro",
             Self::Module(_) => "an imported template",
             Self::Loop(_) => "a loop",
-            Self::Files(_) => "files",
+            Self::Files(_) | Self::ChartFiles(_) => "files",
+            Self::Map(_) => "a map",
+            Self::Slice(_) => "a list",
+            Self::Bytes(_) => "bytes that are no text",
+            Self::Poison(_) => "a value that is another on every render",
         }
     }
 }
@@ -88,4 +104,19 @@ pub(super) struct Turns {
     /// The loop of this program that calls itself.
     pub recursive: Option<(Arc<Program>, u32)>,
     pub last: RefCell<Option<Vec<Value>>>,
+}
+
+/// The files of a chart that a template has in hand.
+pub(super) struct FileSet<'a> {
+    pub files: &'a dyn ChartFiles,
+    /// Those that a pattern chose; all of them if none did.
+    pub selected: Option<Vec<Arc<str>>>,
+}
+
+/// A value that cannot be known when a commit is rendered.
+pub(super) struct Poison {
+    pub name: &'static str,
+    pub instead: &'static str,
+    pub program: Arc<Program>,
+    pub span: Span,
 }

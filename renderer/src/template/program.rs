@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::builtins::Builtin;
+use super::go::functions::Function;
 use super::jinja::tests::Test;
 use crate::value::Value;
 
@@ -34,6 +35,27 @@ pub(super) struct Program {
     pub loops: Vec<For>,
     /// Names that the top level gives to whoever imports it, with their slots.
     pub exports: Vec<(Arc<str>, u32)>,
+    /// Templates that Go's `define` and `block` declare: those of `macros`.
+    pub defines: Vec<Define>,
+    /// Which syntax it is written in, for texts that it gives to `tpl`.
+    pub syntax: Syntax,
+}
+
+/// The language of a template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Syntax {
+    Jinja,
+    Go,
+}
+
+/// A template that Go's `define` declares.
+#[derive(Debug)]
+pub(super) struct Define {
+    pub name: Arc<str>,
+    /// Which of the macros.
+    pub number: u32,
+    /// Whether it writes nothing: then it replaces no other of that name.
+    pub is_empty: bool,
 }
 
 impl Program {
@@ -97,6 +119,53 @@ pub(super) enum Statement {
     Do(Expression),
     Break,
     Continue,
+    /// Go: what the expression gives is written as `fmt` writes it.
+    Print(Expression),
+    /// Go: a variable is declared or set.
+    Assign(u32, Expression),
+    /// Go: `if` and `with`.
+    Choose(Box<Choose>),
+    /// Go: `range`.
+    Range(Box<Range>),
+    /// Go: `template`.
+    Template(Box<TemplateCall>),
+}
+
+/// Go's `if` or `with`, with all that follows on `else`.
+#[derive(Debug)]
+pub(super) struct Choose {
+    pub branches: Vec<Branch>,
+    pub otherwise: Vec<Statement>,
+}
+
+/// One condition and what is done where it holds.
+#[derive(Debug)]
+pub(super) struct Branch {
+    pub condition: Expression,
+    /// The variable that is set to what the condition gives.
+    pub variable: Option<u32>,
+    /// Where `with` puts it as the dot.
+    pub dot: Option<u32>,
+    pub body: Vec<Statement>,
+}
+
+/// Go's `range`.
+#[derive(Debug)]
+pub(super) struct Range {
+    pub subject: Expression,
+    pub key: Option<u32>,
+    pub value: Option<u32>,
+    pub dot: u32,
+    pub body: Vec<Statement>,
+    pub otherwise: Vec<Statement>,
+}
+
+/// Go's `template`: runs a named template where it stands.
+#[derive(Debug)]
+pub(super) struct TemplateCall {
+    pub name: Arc<str>,
+    pub span: Span,
+    pub argument: Option<Expression>,
 }
 
 /// `if`, with all its `elif`.
@@ -234,6 +303,31 @@ pub(super) enum Kind {
     List(Vec<Expression>),
     Map(Vec<(Expression, Expression)>),
     Call(Box<Call>),
+    /// Go: a variable or the dot.
+    Slot(u32),
+    /// Go: fields of something, or a method with its arguments.
+    Field(Box<Field>),
+    /// Go: `or` (true) and `and` (false).
+    Either(bool, Vec<Expression>),
+    /// Go: a function.
+    Function(Box<FunctionCall>),
+    /// Go: what can be read and never be run: the error of running it.
+    Failing(Arc<str>),
+}
+
+/// `.a.b`, `$x.a.b` or `(..).a.b`, with arguments if the last is called.
+#[derive(Debug)]
+pub(super) struct Field {
+    pub root: Expression,
+    pub steps: Vec<Step>,
+    pub arguments: Vec<Expression>,
+}
+
+/// A call of a function in Go's syntax.
+#[derive(Debug)]
+pub(super) struct FunctionCall {
+    pub function: Function,
+    pub arguments: Vec<Expression>,
 }
 
 /// Keys known beforehand, from a name or from something computed.

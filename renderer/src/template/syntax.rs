@@ -61,7 +61,9 @@ pub(super) fn read(text: Input) -> Result<Program, Vec<Diagnostic>> {
     }
     let Input { name, file, text, is_text } = text;
     let (macros, loops) = (reader.macros.into_iter().flatten().collect(), reader.loops.into_iter().flatten().collect());
-    Ok(Program { name, file, text, is_text, routine: Routine { body, names }, macros, loops, exports })
+    let routine = Routine { body, names };
+    let (defines, syntax) = (Vec::new(), super::program::Syntax::Jinja);
+    Ok(Program { name, file, text, is_text, routine, macros, loops, exports, defines, syntax })
 }
 
 fn configuration() -> SyntaxConfig {

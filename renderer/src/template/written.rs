@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::program::{Program, Span};
 use super::syntax;
-use crate::diagnostic::Location;
+use crate::diagnostic::{Diagnostic, Location};
 
 /// Lines beyond these are said to come from where the last of them came from.
 const MOST_LINES: usize = 1 << 20;
@@ -14,8 +14,19 @@ const MOST_LINES: usize = 1 << 20;
 pub struct Written {
     /// The text.
     pub text: String,
+    /// Values that cannot be known, where they were written.
+    pub poisoned: Vec<Poisoned>,
     pub(super) program: Arc<Program>,
     pub(super) lines: Lines,
+}
+
+/// A value that cannot be known was written: an error for whatever object it ends up in.
+#[derive(Clone, Debug)]
+pub struct Poisoned {
+    /// What stands in the text in its place.
+    pub mark: String,
+    /// The error.
+    pub finding: Diagnostic,
 }
 
 /// Where in the source each line of the output began to be written.
@@ -60,7 +71,7 @@ impl Lines {
 
 impl Written {
     pub(super) fn nothing(program: Arc<Program>) -> Self {
-        Self { text: String::new(), program, lines: Lines::default() }
+        Self { text: String::new(), poisoned: Vec::new(), program, lines: Lines::default() }
     }
 
     /// The part of the template that began to write this line of the text; lines count from 1.

@@ -4,7 +4,7 @@ use granit_parser::{Event, Parser, ScanError, Span as ParserSpan, Tag};
 
 use super::build::Builder;
 use super::{Content, Dialect, Document, Interner, Node, Options, Problem, Span};
-use super::{fast_path, scalar};
+use super::{fast_path, relax, scalar};
 use crate::value::Value;
 
 /// After so many problems of one text the rest is not looked at.
@@ -14,6 +14,22 @@ const MOST_PROBLEMS: usize = 100;
 /// reading: what a parser says after the first is guesswork.
 pub fn documents(text: &str, options: &Options) -> Result<Vec<Node>, Vec<Problem>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut read = parsed(text, options);
+    if options.dialect == Dialect::Strict {
+        return read;
+    }
+    let mut relaxed: Option<String> = None;
+    for _ in 0..relax::MOST {
+        let Err(problems) = &read else { break };
+        let Some(problem) = problems.last() else { break };
+        let Some(next) = relax::relaxed(relaxed.as_deref().unwrap_or(text), problem) else { break };
+        read = parsed(&next, options);
+        relaxed = Some(next);
+    }
+    read
+}
+
+fn parsed(text: &str, options: &Options) -> Result<Vec<Node>, Vec<Problem>> {
     let mut builder = Builder::new(options.dialect, options.nodes);
     let mut reading = granit_parser::Options::default();
     reading.set_emit_comments(false);
@@ -39,11 +55,10 @@ pub fn documents(text: &str, options: &Options) -> Result<Vec<Node>, Vec<Problem
 }
 
 /// The documents of a text as data. The same as [`documents`] without positions, and much faster for the usual style.
-/// Interner are shared with what was read before.
+/// Texts that come again are shared with what was read before.
 pub fn values(text: &str, options: &Options, interner: &mut Interner) -> Result<Vec<Document>, Vec<Problem>> {
-    if options.dialect == Dialect::Strict
-        && let Some(documents) = fast_path::documents(text, options.nodes, interner)
-    {
+    // What the plain style means is the same in every dialect.
+    if let Some(documents) = fast_path::documents(text, options.nodes, interner) {
         return Ok(documents);
     }
     let value = |node: &Node| match node.to_value() {

@@ -23,6 +23,8 @@ pub enum Layout {
     Straight,
     /// As `toYaml` of Helm: text with spaces goes on in the next line after column 80.
     Folded,
+    /// The same to the letter: a float has no point that Helm does not write.
+    Exact,
     /// As `toYamlPretty` of Helm: lists are indented below their key.
     Pretty,
 }
@@ -196,7 +198,9 @@ fn float(number: f64, layout: Layout) -> String {
     }
     let written = number::general(number);
     match written.split_once('e') {
-        Some((mantissa, exponent)) if !mantissa.contains('.') => format!("{mantissa}.0e{exponent}"),
+        Some((mantissa, exponent)) if !mantissa.contains('.') && layout != Layout::Exact => {
+            format!("{mantissa}.0e{exponent}")
+        }
         _ => written,
     }
 }

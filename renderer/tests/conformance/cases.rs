@@ -17,8 +17,10 @@ pub(crate) struct Case {
     pub(crate) go: String,
     /// Ours.
     pub(crate) ours: String,
-    /// Why they differ, if that is chosen.
+    /// Why ours differs in Jinja, if that is chosen.
     pub(crate) reason: Option<String>,
+    /// Why ours differs in Helm's own syntax, if that is chosen.
+    pub(crate) go_reason: Option<String>,
 }
 
 impl fmt::Display for Case {
@@ -49,12 +51,23 @@ pub(crate) fn all() -> Vec<Case> {
 }
 
 fn case(file: &str, line: usize, text: &str) -> Case {
-    let (reason, both) = match text.strip_prefix("differs: ") {
-        Some(rest) => rest.split_once(" | ").map(|(reason, both)| (Some(reason.to_owned()), both)).unwrap(),
-        None => (None, text),
-    };
+    let marks = [("differs: ", true, true), ("differs in Jinja: ", true, false), ("differs in Go: ", false, true)];
+    let marked = marks.iter().find_map(|(mark, jinja, go)| {
+        let (reason, both) = text.strip_prefix(mark)?.split_once(" | ").unwrap();
+        Some((jinja.then(|| reason.to_owned()), go.then(|| reason.to_owned()), both))
+    });
+    let (reason, go_reason, both) = marked.unwrap_or((None, None, text));
     let (go, ours) = both.split_once(" => ").unwrap_or_else(|| panic!("{file}:{line}: no ` => `"));
-    Case { file: file.to_owned(), line, go: go.trim().to_owned(), ours: ours.trim().to_owned(), reason }
+    Case { file: file.to_owned(), line, go: go.trim().to_owned(), ours: ours.trim().to_owned(), reason, go_reason }
+}
+
+/// All constructs of templates, in Helm's syntax: what stands between lines of equals signs.
+pub(crate) fn constructs() -> Vec<String> {
+    let entries = std::fs::read_dir(folder().join("constructs")).unwrap();
+    let files: BTreeSet<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    let texts = files.into_iter().map(|path| std::fs::read_to_string(path).unwrap());
+    let split = |text: String| text.trim_end_matches('\n').split("\n=====\n").map(str::to_owned).collect::<Vec<_>>();
+    texts.flat_map(split).collect()
 }
 
 /// What both sides see as `Values`.

@@ -40,6 +40,44 @@ fn every_case_gives_what_helm_gives() {
     listed(wrong.map(|(case, helm, ours)| format!("{case}\n  helm: {helm}\n  ours: {ours}")));
 }
 
+/// Each case with what Helm and we make of it in Helm's syntax.
+fn judged_in_go() -> Vec<(Case, Outcome, Outcome)> {
+    let truth = outcome::truth();
+    let values = cases::values();
+    let judge = |case: Case| {
+        let helm = truth.get(&case.go).unwrap_or_else(|| panic!("{case} is new: {REGENERATE}")).clone();
+        let ours = engine::render_go(&case.go, &values).map_or_else(Outcome::Error, Outcome::Output);
+        (case, helm, ours)
+    };
+    cases::all().into_iter().map(judge).collect()
+}
+
+#[test]
+fn every_case_in_helms_own_syntax_gives_what_helm_gives() {
+    let all = judged_in_go();
+    let wrong = all.iter().filter(|(case, helm, ours)| case.go_reason.is_some() == helm.is_like(ours));
+    listed(wrong.map(|(case, helm, ours)| format!("{}\n  helm: {helm}\n  ours: {ours}", case.go)));
+}
+
+/// Constructs whose result is chosen to be another than Helm's, and why.
+const CHOSEN: &[(&str, &str)] = &[("{{ 1i }}", "no value can hold a complex number")];
+
+#[test]
+fn every_construct_gives_what_helm_gives() {
+    let truth = outcome::truth();
+    let values = cases::values();
+    let all = cases::constructs();
+    let judged = all.iter().map(|text| {
+        let helm = truth.get(text).unwrap_or_else(|| panic!("{text} is new: {REGENERATE}"));
+        let ours = engine::render_go(text, &values).map_or_else(Outcome::Error, Outcome::Output);
+        (text, helm, ours)
+    });
+    let is_chosen = |text: &str| CHOSEN.iter().any(|(chosen, _)| *chosen == text);
+    let wrong = judged.filter(|(text, helm, ours)| is_chosen(text) == helm.is_like(ours));
+    listed(wrong.map(|(text, helm, ours)| format!("{text}\n  helm: {helm}\n  ours: {ours}")));
+    assert!(all.len() >= 300, "only {} constructs", all.len());
+}
+
 #[test]
 fn every_chosen_difference_is_one() {
     let all = judged();
@@ -49,7 +87,8 @@ fn every_chosen_difference_is_one() {
 
 #[test]
 fn the_truth_is_about_these_cases() {
-    let known: BTreeSet<String> = cases::all().into_iter().map(|case| case.go).collect();
+    let cases = cases::all().into_iter().map(|case| case.go);
+    let known: BTreeSet<String> = cases.chain(cases::constructs()).collect();
     let stale = outcome::truth().into_keys().filter(|go| !known.contains(go));
     listed(stale.map(|go| format!("{go} is no case any more: {REGENERATE}")));
 }

@@ -166,15 +166,15 @@ const CASES: &[(&[(&str, &str)], &str)] = &[
             "charts/web/1.0.0/Chart.yaml",
             "apiVersion: v2\nname: web\nversion: 1.0.0\ndependencies: [{name: redis}]\n",
         )],
-        "charts/web/1.0.0/Chart.yaml:4:1 subchart at dependencies: a chart cannot depend on other charts (list them as components, with `dependsOn` for the order)",
+        "charts/web/1.0.0/Chart.yaml:4:1 subchart at dependencies: the charts that this one depends on are not in its charts/ (run `helm dependency build` and commit its charts/)",
     ),
     (
         &[("charts/web/one/Chart.yaml", "name: web\n")],
         "charts/web/one:1:1 bad-version: `one` is not a version: unexpected character 'o' while parsing major version number (name the folder like 1.2.0)",
     ),
     (
-        &[("charts/web/1.0.0/templates/x.yaml", "a: {{ .Values.x }}\n")],
-        "charts/web/1.0.0/templates/x.yaml:1:4 go-template: this file is written in Helm's template language (write it in Jinja and name it with .j2 at the end)",
+        &[("charts/web/1.0.0/templates/x.yaml", "a: {{ .Values.x | toYamll }}\n")],
+        "charts/web/1.0.0/templates/x.yaml:1:19 template-syntax: there is no function `toYamll`; did you mean `toYaml`?",
     ),
     (
         &[("charts/web/1.0.0/templates/x.sh", "echo\n")],

@@ -17,8 +17,9 @@ import (
 
 const (
 	arrow   = " => "
-	differs = "differs: "
+	differs = "differs"
 	bar     = " | "
+	between = "\n=====\n"
 )
 
 type result struct {
@@ -50,7 +51,11 @@ func run(folder string) error {
 	renderer := renderer{values: filepath.Join(folder, "values.yaml")}
 	defer renderer.stop()
 	truth := map[string]result{}
-	for _, file := range files {
+	constructs, err := filepath.Glob(filepath.Join(folder, "constructs", "*.tpl"))
+	if err != nil {
+		return err
+	}
+	for _, file := range append(files, constructs...) {
 		templates, err := read(file)
 		if err != nil {
 			return err
@@ -67,8 +72,12 @@ func run(folder string) error {
 	return encoder.Encode(truth)
 }
 
-// read gives the Go templates of a file of cases.
+// read gives the Go templates of a file of cases: one per line, or as they are between lines of equals signs.
 func read(file string) ([]string, error) {
+	if filepath.Ext(file) == ".tpl" {
+		text, err := os.ReadFile(file)
+		return strings.Split(strings.TrimSuffix(string(text), "\n"), between), err
+	}
 	opened, err := os.Open(file)
 	if err != nil {
 		return nil, err

@@ -20,6 +20,7 @@ impl<'a> Evaluator<'a> {
         match &expression.kind {
             Kind::Constant(value) => return Ok(Item::Data(value.clone())),
             Kind::Variable(variable) => return Ok(self.variable(variable, expression.span)),
+            Kind::Slot(slot) => return Ok(self.slot(*slot)),
             _ => {}
         }
         self.deeper(expression.span)?;
@@ -30,6 +31,10 @@ impl<'a> Evaluator<'a> {
             Kind::And(parts) => self.either(parts, false)?,
             Kind::Or(parts) => self.either(parts, true)?,
             Kind::Item(parts) => self.item(parts, expression.span)?,
+            Kind::Field(field) => self.fields(field, expression.span)?,
+            Kind::Function(call) => self.go_function(call, expression.span)?,
+            Kind::Either(wanted, arguments) => self.go_either(*wanted, arguments)?,
+            Kind::Failing(message) => return Err(self.fault("template-type", expression.span, &**message)),
             _ => Item::Data(self.computed(expression)?),
         };
         self.nesting -= 1;
@@ -67,7 +72,12 @@ impl<'a> Evaluator<'a> {
             | Kind::If(_)
             | Kind::And(_)
             | Kind::Or(_)
-            | Kind::Item(_) => Ok(Value::Null),
+            | Kind::Item(_)
+            | Kind::Slot(_)
+            | Kind::Field(_)
+            | Kind::Function(_)
+            | Kind::Either(..)
+            | Kind::Failing(_) => Ok(Value::Null),
         }
     }
 
@@ -82,6 +92,9 @@ impl<'a> Evaluator<'a> {
             Item::Data(value) => Ok(value.is_truthy()),
             Item::Missing(_) | Item::Facts(_) | Item::Files(_) => Ok(self.data(item.clone(), span)?.is_truthy()),
             Item::Unset | Item::Namespace(_) | Item::Macro(_) | Item::Module(_) | Item::Loop(_) => Ok(true),
+            Item::Map(_) | Item::Slice(_) | Item::ChartFiles(_) | Item::Bytes(_) | Item::Poison(_) => {
+                self.is_true(item, span)
+            }
         }
     }
 

@@ -75,6 +75,12 @@ impl<'a> Evaluator<'a> {
         }
     }
 
+    /// What a slot of the running routine holds.
+    pub(super) fn slot(&self, slot: u32) -> Item<'a> {
+        let own = self.activations.get(self.current);
+        own.and_then(|own| own.slots.get(slot as usize)).cloned().unwrap_or(Item::Unset)
+    }
+
     pub(super) fn missing_item(&self, span: Span, reason: Reason) -> Item<'a> {
         Item::Missing(Rc::new(Missing { program: Arc::clone(&self.program), span, reason }))
     }
@@ -181,6 +187,7 @@ impl<'a> Evaluator<'a> {
                 (key == "name").then(|| Item::Data(Value::text(Arc::clone(&found.name))))
             }
             Item::Data(_) | Item::Unset | Item::Missing(_) | Item::Facts(_) | Item::Files(_) => None,
+            Item::Map(_) | Item::Slice(_) | Item::ChartFiles(_) | Item::Bytes(_) | Item::Poison(_) => None,
         }
     }
 
@@ -271,7 +278,16 @@ impl<'a> Evaluator<'a> {
                 Ok(tracked.value.clone())
             }
             Item::Files(selected) => self.files_as_map(selected.as_deref(), span),
-            other @ (Item::Unset | Item::Namespace(_) | Item::Macro(_) | Item::Module(_) | Item::Loop(_)) => {
+            other @ (Item::Unset
+            | Item::Namespace(_)
+            | Item::Macro(_)
+            | Item::Module(_)
+            | Item::Loop(_)
+            | Item::Map(_)
+            | Item::Slice(_)
+            | Item::ChartFiles(_)
+            | Item::Bytes(_)
+            | Item::Poison(_)) => {
                 let source = crate::template::fault::quoted(&self.program, span);
                 Err(self.fault("template-type", span, format!("{source} is {}, not a value", other.kind())))
             }

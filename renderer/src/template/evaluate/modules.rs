@@ -9,7 +9,7 @@ use crate::suggest;
 use crate::template::fault::{Called, Fault};
 use crate::template::item::Item;
 use crate::template::operators::NODE;
-use crate::template::program::{Expression, Import, Include, Program, Span};
+use crate::template::program::{Expression, Import, Include, Program, Span, Syntax};
 use crate::template::syntax;
 use crate::value::Value;
 
@@ -190,7 +190,7 @@ impl<'a> Evaluator<'a> {
         Ok(Item::Data(text))
     }
 
-    fn compiled(&mut self, text: &Arc<str>, span: Span) -> Result<Arc<Program>, Fault> {
+    pub(super) fn compiled(&mut self, text: &Arc<str>, span: Span) -> Result<Arc<Program>, Fault> {
         if let Some(program) = self.texts.get(text) {
             return Ok(Arc::clone(program));
         }
@@ -199,12 +199,16 @@ impl<'a> Evaluator<'a> {
         // A program is many times the size of its text, and takes about as long to read.
         self.pay(text.len() as u64 * 32, span)?;
         self.budget.steps(text.len() as u64 / 4).map_err(|exceeded| self.exceeded(span, exceeded))?;
-        let read = syntax::read(syntax::Input {
+        let input = syntax::Input {
             name: Arc::clone(&self.program.name),
             file: Arc::clone(&self.program.file),
             text: Arc::clone(text),
             is_text: true,
-        });
+        };
+        let read = match self.program.syntax {
+            Syntax::Jinja => syntax::read(input),
+            Syntax::Go => super::super::go::read(input),
+        };
         match read {
             Ok(program) => {
                 let program = Arc::new(program);

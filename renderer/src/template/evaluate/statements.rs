@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Evaluator, Flow};
+use super::{Evaluator, Flow, go};
 use crate::template::fault::{Fault, quoted};
 use crate::template::item::{Item, MacroItem};
 use crate::template::operators::float_text;
@@ -70,6 +70,14 @@ impl<'a> Evaluator<'a> {
             Statement::Do(expression) => {
                 self.evaluate(expression)?;
             }
+            Statement::Print(expression) => self.noted(expression.span, |this| this.print(expression))?,
+            Statement::Assign(slot, expression) => {
+                let item = self.evaluate(expression)?;
+                self.set_slot(*slot, go::settled(item));
+            }
+            Statement::Choose(node) => return self.choose(node),
+            Statement::Range(node) => return self.range(node),
+            Statement::Template(node) => self.noted(node.span, |this| this.call_template(node))?,
             Statement::Break => return Ok(Flow::Break),
             Statement::Continue => return Ok(Flow::Continue),
         }

@@ -81,7 +81,7 @@ impl Writer<'_> {
 
     /// A text whose further lines begin at `indent`.
     pub(super) fn text(&mut self, text: &str, indent: usize, is_key: bool) -> Result<(), Exceeded> {
-        let fold = (self.layout == Layout::Folded).then_some(indent);
+        let fold = matches!(self.layout, Layout::Folded | Layout::Exact).then_some(indent);
         match style(text, self.layout) {
             Style::Plain if is_key && text == "<<" => self.out.push_str("\"<<\""),
             Style::Plain => self.folding(text, fold, |_, _| None),

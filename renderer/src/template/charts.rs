@@ -1,0 +1,350 @@
+//! The templates of a chart in Helm's syntax, with those of the charts below it: who is called what, and in which order.
+//!
+//! As in Helm, all charts share one set of named templates, deeper ones first, so that a chart's own declarations win; and
+//! they run in that order with one set of values, so that what one template changes in them the next one sees.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::{Arc, LazyLock};
+
+use super::evaluate::Evaluator;
+use super::heap::{Heap, MapId, Shape};
+use super::item::{FileSet, Item, Tracked};
+use super::program::Program;
+use super::scope::{ChartFiles, Root, Scope};
+use super::syntax::Input;
+use super::written::Written;
+use super::{Source, go, is_helper};
+use crate::budget::Budget;
+use crate::diagnostic::Diagnostic;
+use crate::value::{Dict, Step, Value};
+
+/// The templates of one chart in Helm's syntax.
+#[derive(Clone, Debug, Default)]
+pub struct GoTemplates {
+    /// By their path in the chart, such as `templates/service.yaml`.
+    programs: Vec<(Arc<str>, Arc<Program>)>,
+}
+
+impl GoTemplates {
+    /// Reads all templates; gives back everything that is wrong with any of them.
+    pub fn compile(sources: &[Source]) -> Result<Self, Vec<Diagnostic>> {
+        let mut programs = Vec::new();
+        let mut problems = Vec::new();
+        for source in sources {
+            let name: Arc<str> = format!("templates/{}", source.name).into();
+            let (file, text) = (Arc::clone(&source.file), Arc::clone(&source.text));
+            match go::read(Input { name: Arc::clone(&name), file, text, is_text: false }) {
+                Ok(program) => programs.push((name, Arc::new(program))),
+                Err(mut found) => problems.append(&mut found),
+            }
+        }
+        if problems.is_empty() { Ok(Self { programs }) } else { Err(problems) }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.programs.is_empty()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.programs.len()
+    }
+}
+
+/// A chart that takes part in a render, with the charts below it.
+#[derive(Clone)]
+pub struct ChartNode<'a> {
+    /// Its name, or its alias.
+    pub name: Arc<str>,
+    /// What its templates see as `.Chart`.
+    pub metadata: Value,
+    /// Its templates.
+    pub templates: &'a GoTemplates,
+    /// Its files.
+    pub files: &'a dyn ChartFiles,
+    /// Whether only its named templates count.
+    pub is_library: bool,
+    /// The charts below it.
+    pub children: Vec<ChartNode<'a>>,
+}
+
+impl std::fmt::Debug for ChartNode<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ChartNode").field("name", &self.name).field("children", &self.children).finish_non_exhaustive()
+    }
+}
+
+/// What became of one template.
+#[derive(Debug)]
+pub struct RenderedFile {
+    /// Its path in the repository.
+    pub file: Arc<str>,
+    /// What it wrote, or all that is wrong with it.
+    pub result: Result<Written, Vec<Diagnostic>>,
+}
+
+/// All named templates of a chart and the charts below it.
+#[derive(Debug, Default)]
+pub(super) struct Library {
+    /// A template of a file, or the file itself.
+    templates: BTreeMap<Arc<str>, (Arc<Program>, Option<u32>)>,
+}
+
+impl Library {
+    pub(super) fn find(&self, name: &str) -> Option<(Arc<Program>, Option<u32>)> {
+        self.templates.get(name).cloned()
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.templates.keys().map(|name| &**name)
+    }
+
+    fn add(&mut self, name: &Arc<str>, program: &Arc<Program>) {
+        self.templates.insert(Arc::clone(name), (Arc::clone(program), None));
+        for define in &program.defines {
+            if define.is_empty && self.templates.contains_key(&define.name) {
+                continue;
+            }
+            self.templates.insert(Arc::clone(&define.name), (Arc::clone(program), Some(define.number)));
+        }
+    }
+}
+
+/// A template with the name that Helm gives it.
+struct Named<'a> {
+    name: Arc<str>,
+    program: &'a Arc<Program>,
+    chart: usize,
+}
+
+/// A chart on the way from the root to those below.
+struct Charted<'n, 'a> {
+    node: &'n ChartNode<'a>,
+    path: String,
+    parent: Option<usize>,
+}
+
+static NO_MACROS: LazyLock<super::Library> = LazyLock::new(super::Library::default);
+
+/// Renders the templates of a chart and of those below it; with `only`, those of one file of the repository.
+pub fn render_charts(
+    root: &ChartNode<'_>,
+    scope: &Scope<'_>,
+    budget: &Budget,
+    only: Option<&str>,
+) -> Vec<RenderedFile> {
+    let mut charts = vec![Charted { node: root, path: root.name.to_string(), parent: None }];
+    let mut at = 0;
+    while let Some(parent) = charts.get(at) {
+        let (node, path) = (parent.node, parent.path.clone());
+        let below = node.children.iter();
+        charts.extend(below.map(|node| Charted {
+            node,
+            path: format!("{path}/charts/{}", node.name),
+            parent: Some(at),
+        }));
+        at += 1;
+    }
+    let named = in_order(&charts);
+    let mut library = Library::default();
+    for one in &named {
+        library.add(&one.name, one.program);
+    }
+    run(&charts, &named, &library, scope, budget, only)
+}
+
+fn run(
+    charts: &[Charted<'_, '_>],
+    named: &[Named<'_>],
+    library: &Library,
+    scope: &Scope<'_>,
+    budget: &Budget,
+    only: Option<&str>,
+) -> Vec<RenderedFile> {
+    let mut heap = Heap::default();
+    let contexts = contexts(&mut heap, charts, scope);
+    let mut rendered = Vec::new();
+    for one in named {
+        let is_wanted = only.is_none_or(|file| &*one.program.file == file);
+        let (Some(chart), Some(context)) = (charts.get(one.chart), contexts.get(one.chart)) else { continue };
+        if is_helper(&one.name) || chart.node.is_library || !is_wanted {
+            continue;
+        }
+        let about = BTreeMap::from([
+            (Arc::from("Name"), Item::Data(Value::Text(Arc::clone(&one.name)))),
+            (Arc::from("BasePath"), Item::Data(Value::from(format!("{}/templates", chart.path)))),
+        ]);
+        let about = heap.add_map(about);
+        heap.replace_quietly(*context, "Template", Item::Map(about));
+        let evaluator = Evaluator::new(&NO_MACROS, scope, budget, Arc::clone(one.program)).with_charts(library, heap);
+        let (result, after) = evaluator.render_with(Item::Map(*context));
+        heap = after;
+        rendered.push(RenderedFile { file: Arc::clone(&one.program.file), result });
+    }
+    rendered
+}
+
+/// All templates in Helm's order: the longest paths first, and backwards by name.
+fn in_order<'a>(charts: &[Charted<'_, 'a>]) -> Vec<Named<'a>> {
+    let mut named = Vec::new();
+    for (at, chart) in charts.iter().enumerate() {
+        for (name, program) in &chart.node.templates.programs {
+            if !chart.node.is_library || is_helper(name) {
+                named.push(Named { name: format!("{}/{name}", chart.path).into(), program, chart: at });
+            }
+        }
+    }
+    let steps = |name: &str| name.bytes().filter(|byte| *byte == b'/').count();
+    named.sort_by(|a, b| steps(&b.name).cmp(&steps(&a.name)).then_with(|| b.name.cmp(&a.name)));
+    named
+}
+
+/// What the templates of each chart see as their dot.
+fn contexts<'a>(heap: &mut Heap<'a>, charts: &[Charted<'_, 'a>], scope: &Scope<'a>) -> Vec<MapId> {
+    let release = release(heap, scope);
+    let capabilities = capabilities(heap, scope);
+    let mut contexts: Vec<MapId> = Vec::new();
+    let mut values_of: Vec<MapId> = Vec::new();
+    for chart in charts {
+        let values = match chart.parent.and_then(|parent| values_of.get(parent)) {
+            Some(parent) => open_entry(heap, *parent, &chart.node.name),
+            None => root_values(heap, scope),
+        };
+        let metadata = match &chart.node.metadata {
+            Value::Dict(dict) => heap.open(dict),
+            _ => heap.add_map(BTreeMap::new()),
+        };
+        set_shape(heap, metadata, Shape::Struct("struct { chart.Metadata; IsRoot bool }"));
+        let below = heap.add_map(BTreeMap::new());
+        let files = Item::ChartFiles(Rc::new(FileSet { files: chart.node.files, selected: None }));
+        let entries = BTreeMap::from([
+            (Arc::from("Chart"), Item::Map(metadata)),
+            (Arc::from("Files"), files),
+            (Arc::from("Release"), Item::Map(release)),
+            (Arc::from("Capabilities"), Item::Map(capabilities)),
+            (Arc::from("Values"), Item::Map(values)),
+            (Arc::from("Subcharts"), Item::Map(below)),
+        ]);
+        let context = heap.add_map(entries);
+        if let Some(parent) = chart.parent.and_then(|parent| contexts.get(parent)).copied()
+            && let Some(Item::Map(siblings)) = heap.map(parent).and_then(|map| map.entries.get("Subcharts")).cloned()
+        {
+            heap.replace_quietly(siblings, &chart.node.name, Item::Map(context));
+        }
+        contexts.push(context);
+        values_of.push(values);
+    }
+    contexts
+}
+
+fn set_shape(heap: &mut Heap<'_>, id: MapId, shape: Shape) {
+    if let Some(map) = heap.map_mut(id) {
+        map.shape = shape;
+    }
+}
+
+/// Facts and what they hold, or plain data.
+fn root<'a>(scope: &Scope<'a>, name: &'static str) -> (Dict, Option<Tracked<'a>>) {
+    match scope.find(name) {
+        Some(Root::Data(Value::Dict(dict))) => (dict.clone(), None),
+        Some(Root::Facts(facts)) => {
+            let value = facts.value().clone();
+            let dict = value.as_dict().cloned().unwrap_or_default();
+            (dict, Some(Tracked { facts, root: name.into(), path: Vec::new(), value }))
+        }
+        _ => (Dict::default(), None),
+    }
+}
+
+fn root_values<'a>(heap: &mut Heap<'a>, scope: &Scope<'a>) -> MapId {
+    let (dict, origin) = root(scope, "Values");
+    let id = heap.open(&dict);
+    if let Some(map) = heap.map_mut(id) {
+        map.shape = Shape::Values;
+        map.origin = origin.map(Rc::new);
+    }
+    id
+}
+
+/// The map that a map has under a key, as the values of a chart below.
+fn open_entry<'a>(heap: &mut Heap<'a>, parent: MapId, key: &str) -> MapId {
+    let found = heap.map(parent).and_then(|map| map.entries.get(key)).cloned();
+    let origin = heap.map(parent).and_then(|map| map.origin.clone());
+    match found {
+        Some(Item::Map(id)) => id,
+        Some(Item::Data(Value::Dict(dict))) => {
+            let id = heap.open(&dict);
+            if let Some(map) = heap.map_mut(id) {
+                map.shape = Shape::Values;
+                map.origin = origin.map(|origin| {
+                    let mut path = origin.path.clone();
+                    path.push(Step::Key(key.into()));
+                    let (facts, root) = (origin.facts, Arc::clone(&origin.root));
+                    Rc::new(Tracked { facts, root, path, value: Value::Dict(dict) })
+                });
+            }
+            heap.replace_opened(parent, key, Item::Map(id));
+            id
+        }
+        _ => heap.add_shaped(BTreeMap::new(), Shape::Values),
+    }
+}
+
+fn release<'a>(heap: &mut Heap<'a>, scope: &Scope<'a>) -> MapId {
+    let (dict, origin) = root(scope, "Release");
+    let text = |key: &str| Item::Data(dict.get(key).cloned().unwrap_or_else(|| Value::from("")));
+    let constant = |value: Value| Item::Data(value);
+    let id = heap.add_map(BTreeMap::from([
+        (Arc::from("Name"), text("name")),
+        (Arc::from("Namespace"), text("namespace")),
+        (Arc::from("IsInstall"), constant(Value::Bool(true))),
+        (Arc::from("IsUpgrade"), constant(Value::Bool(false))),
+        (Arc::from("Revision"), constant(Value::Int(1))),
+        (Arc::from("Service"), constant(Value::from("Helm"))),
+    ]));
+    if let Some(map) = heap.map_mut(id) {
+        map.origin = origin.map(Rc::new);
+    }
+    id
+}
+
+/// The version of Helm that templates are told.
+const HELM: &str = "v3.22.0";
+
+fn capabilities<'a>(heap: &mut Heap<'a>, scope: &Scope<'a>) -> MapId {
+    let (dict, origin) = root(scope, "Capabilities");
+    let part = |heap: &mut Heap<'a>, key: &str, shape: Shape, rename: fn(&str) -> String| {
+        let found = dict.get(key)?.as_dict()?;
+        let entries = found.entries().iter();
+        let entries = entries.map(|(key, value)| (Arc::from(rename(key)), Item::Data(value.clone()))).collect();
+        let id = heap.add_shaped(entries, shape);
+        if let (Some(origin), Some(map)) = (&origin, heap.map_mut(id)) {
+            let path = vec![Step::Key(key.into())];
+            let (facts, root, value) = (origin.facts, Arc::clone(&origin.root), Value::Dict(found.clone()));
+            map.origin = Some(Rc::new(Tracked { facts, root, path, value }));
+        }
+        Some(id)
+    };
+    let helm_name = |key: &str| {
+        let mut letters = key.chars();
+        letters.next().map(|first| first.to_ascii_uppercase().to_string() + letters.as_str()).unwrap_or_default()
+    };
+    let mut entries = BTreeMap::new();
+    if let Some(id) = part(heap, "kubeVersion", Shape::KubeVersion, helm_name) {
+        entries.insert(Arc::from("KubeVersion"), Item::Map(id));
+    }
+    let versions = part(heap, "apiVersions", Shape::Versions, str::to_owned);
+    let versions = versions.unwrap_or_else(|| heap.add_shaped(BTreeMap::new(), Shape::Versions));
+    entries.insert(Arc::from("APIVersions"), Item::Map(versions));
+    let about_helm = [("Version", HELM), ("GitCommit", ""), ("GitTreeState", ""), ("GoVersion", "")];
+    let about_helm = about_helm.map(|(key, value)| (Arc::from(key), Item::Data(Value::from(value))));
+    let about_helm = heap.add_shaped(BTreeMap::from(about_helm), Shape::Struct("helmversion.BuildInfo"));
+    entries.insert(Arc::from("HelmVersion"), Item::Map(about_helm));
+    let id = heap.add_shaped(entries, Shape::Capabilities);
+    if let Some(map) = heap.map_mut(id) {
+        map.origin = origin.map(Rc::new);
+    }
+    id
+}

@@ -1,0 +1,259 @@
+//! From Go's items to data and back, and the reads of facts that this means.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::failure::Failure;
+use crate::functions;
+use crate::template::evaluate::Evaluator;
+use crate::template::fault::Fault;
+use crate::template::heap::{MapId, Shape, is_changeable};
+use crate::template::item::{Item, Poison, Tracked};
+use crate::template::operators::NODE;
+use crate::template::program::Span;
+use crate::template::scope::from_helm_spelling;
+use crate::value::{MAX_DEPTH, Step, TooDeep, Value};
+
+/// Data, or the poisoned value in it.
+pub(super) type Known = Result<Value, Rc<Poison>>;
+
+impl<'a> Evaluator<'a> {
+    /// An item as data.
+    pub(super) fn known(&mut self, item: &Item<'a>, span: Span) -> Result<Known, Fault> {
+        self.known_below(item, span, 0)
+    }
+
+    fn known_below(&mut self, item: &Item<'a>, span: Span, depth: u16) -> Result<Known, Fault> {
+        if depth > MAX_DEPTH {
+            return Err(self.failure(span, None, &Failure::TooDeep(TooDeep)));
+        }
+        match item {
+            Item::Data(value) => Ok(Ok(value.clone())),
+            Item::Unset => Ok(Ok(Value::Null)),
+            Item::Poison(poison) => Ok(Err(Rc::clone(poison))),
+            Item::Map(id) => self.known_map(*id, span, depth),
+            Item::Slice(id) => {
+                let items = self.heap.list(*id);
+                self.pay(items.len() as u64 * NODE, span)?;
+                let mut values = Vec::with_capacity(items.len());
+                for item in items.iter() {
+                    self.step(span)?;
+                    match self.known_below(item, span, depth + 1)? {
+                        Ok(value) => values.push(value),
+                        Err(poison) => return Ok(Err(poison)),
+                    }
+                }
+                Value::list(values).map(Ok).map_err(|deep| self.failure(span, None, &Failure::from(deep)))
+            }
+            Item::ChartFiles(set) => {
+                let mut entries = BTreeMap::new();
+                for path in self.chart_paths(set) {
+                    self.step(span)?;
+                    if let Item::Data(content) = self.chart_file(set, &path, span)? {
+                        entries.insert(path, content);
+                    }
+                }
+                Value::dict(entries).map(Ok).map_err(|deep| self.failure(span, None, &Failure::from(deep)))
+            }
+            Item::Bytes(_) => {
+                let mut fault = self.fault("file-binary", span, "these bytes are no text");
+                fault.help = Some("only `b64enc` takes them".to_owned());
+                Err(fault)
+            }
+            other => self.data(other.clone(), span).map(Ok),
+        }
+    }
+
+    fn known_map(&mut self, id: MapId, span: Span, depth: u16) -> Result<Known, Fault> {
+        self.read_whole(id);
+        if let Some(dict) = self.heap.known_whole(id) {
+            return Ok(Ok(Value::Dict(dict)));
+        }
+        let Some(map) = self.heap.map(id) else { return Ok(Ok(Value::empty_dict())) };
+        if map.shape == Shape::Versions {
+            let names = map.entries.keys().map(|key| Value::Text(Arc::clone(key))).collect();
+            return Value::list(names).map(Ok).map_err(|deep| self.failure(span, None, &Failure::from(deep)));
+        }
+        let items: Vec<(Arc<str>, Item<'a>)> =
+            map.entries.iter().map(|(key, item)| (Arc::clone(key), item.clone())).collect();
+        self.pay(items.len() as u64 * NODE * 2, span)?;
+        let mut entries = BTreeMap::new();
+        for (key, item) in items {
+            self.step(span)?;
+            match self.known_below(&item, span, depth + 1)? {
+                Ok(value) => entries.insert(key, value),
+                Err(poison) => return Ok(Err(poison)),
+            };
+        }
+        let value = Value::dict(entries).map_err(|deep| self.failure(span, None, &Failure::from(deep)))?;
+        if let Value::Dict(dict) = &value {
+            self.heap.remember_whole(id, dict);
+        }
+        Ok(Ok(value))
+    }
+
+    /// Data as an item: what Go could change in place becomes a map or list of the heap.
+    pub(super) fn opened(&mut self, value: Value, span: Span) -> Result<Item<'a>, Fault> {
+        match value {
+            Value::Dict(dict) => {
+                self.pay(dict.len() as u64 * NODE * 2, span)?;
+                Ok(Item::Map(self.heap.open(&dict)))
+            }
+            Value::List(list) if list.items().iter().any(is_changeable) => {
+                self.pay(list.len() as u64 * NODE, span)?;
+                let mut items = Vec::with_capacity(list.len());
+                for item in list.items() {
+                    self.step(span)?;
+                    items.push(self.opened(item.clone(), span)?);
+                }
+                Ok(Item::Slice(self.heap.add_list(items)))
+            }
+            scalar => Ok(Item::Data(scalar)),
+        }
+    }
+
+    /// What a map holds under a key.
+    pub(super) fn entry(&mut self, id: MapId, key: &str, span: Span) -> Result<Option<Item<'a>>, Fault> {
+        let Some(map) = self.heap.map(id) else { return Ok(None) };
+        let found = map.entries.get(key).cloned();
+        let Some(origin) = map.origin.clone() else {
+            return match found {
+                Some(Item::Data(value)) if is_changeable(&value) => {
+                    let item = self.opened(value, span)?;
+                    self.keep_opened(id, key, &item);
+                    Ok(Some(item))
+                }
+                found => Ok(found),
+            };
+        };
+        self.pay((key.len() + origin.path.len() * 32 + 128) as u64, span)?;
+        let path = below(&origin, key);
+        match found {
+            Some(Item::Data(Value::Dict(dict))) => {
+                self.pay(dict.len() as u64 * NODE * 2, span)?;
+                let child = self.heap.open(&dict);
+                let tracked =
+                    Tracked { facts: origin.facts, root: Arc::clone(&origin.root), path, value: Value::Dict(dict) };
+                if let Some(map) = self.heap.map_mut(child) {
+                    map.origin = Some(Rc::new(tracked));
+                }
+                self.keep_opened(id, key, &Item::Map(child));
+                Ok(Some(Item::Map(child)))
+            }
+            Some(Item::Data(value)) => {
+                record(&origin, &path, Some(&value));
+                let item = self.opened(value, span)?;
+                self.keep_opened(id, key, &item);
+                Ok(Some(item))
+            }
+            None => {
+                record(&origin, &path, None);
+                Ok(None)
+            }
+            found => Ok(found),
+        }
+    }
+
+    fn keep_opened(&mut self, id: MapId, key: &str, item: &Item<'a>) {
+        if !matches!(item, Item::Data(_))
+            && let Some(entry) = self.heap.map_mut(id).and_then(|map| map.entries.get_mut(key))
+        {
+            *entry = item.clone();
+        }
+    }
+
+    /// The use of facts as a whole.
+    pub(super) fn read_whole(&self, id: MapId) {
+        if let Some(origin) = self.heap.map(id).and_then(|map| map.origin.as_ref()) {
+            record(origin, &origin.path.clone(), Some(&origin.value));
+        }
+    }
+
+    pub(super) fn keys_of(&mut self, id: MapId, span: Span) -> Result<Vec<Arc<str>>, Fault> {
+        self.read_whole(id);
+        let count = self.heap.map(id).map_or(0, |map| map.entries.len());
+        self.pay(count as u64 * NODE, span)?;
+        self.budget.steps(count as u64 / 8).map_err(|exceeded| self.exceeded(span, exceeded))?;
+        Ok(self.heap.map(id).map(|map| map.entries.keys().cloned().collect()).unwrap_or_default())
+    }
+
+    /// The items of a list; none if it is no list.
+    pub(super) fn items_of(&mut self, item: &Item<'a>, span: Span) -> Result<Option<Vec<Item<'a>>>, Fault> {
+        match item {
+            Item::Slice(id) => {
+                let items = self.heap.list(*id);
+                self.pay(items.len() as u64 * NODE, span)?;
+                Ok(Some(items.to_vec()))
+            }
+            Item::Data(Value::List(list)) => {
+                self.pay(list.len() as u64 * NODE, span)?;
+                Ok(Some(list.items().iter().map(|item| Item::Data(item.clone())).collect()))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// A list of these.
+    pub(super) fn list_of(&mut self, items: Vec<Item<'a>>, span: Span) -> Result<Item<'a>, Fault> {
+        self.pay(items.len() as u64 * NODE, span)?;
+        let plain = items.iter().all(|item| matches!(item, Item::Data(value) if !is_changeable(value)));
+        if !plain {
+            let items =
+                items.into_iter().map(|item| if matches!(item, Item::Unset) { Item::Data(Value::Null) } else { item });
+            return Ok(Item::Slice(self.heap.add_list(items.collect())));
+        }
+        let data = |item| match item {
+            Item::Data(value) => value,
+            _ => Value::Null,
+        };
+        let list = Value::list(items.into_iter().map(data).collect());
+        list.map(Item::Data).map_err(|deep| self.failure(span, None, &Failure::from(deep)))
+    }
+
+    /// What `fmt` prints.
+    pub(super) fn printed(&mut self, item: &Item<'a>, span: Span) -> Result<Result<Arc<str>, Rc<Poison>>, Fault> {
+        if let Item::Map(id) = item
+            && self.heap.map(*id).is_some_and(|map| map.shape == Shape::KubeVersion)
+            && let Some(Item::Data(Value::Text(version))) = self.entry(*id, "Version", span)?
+        {
+            return Ok(Ok(version));
+        }
+        let value = match self.known(item, span)? {
+            Ok(value) => value,
+            Err(poison) => return Ok(Err(poison)),
+        };
+        let Some(print) = functions::find("print") else { return Ok(Ok("".into())) };
+        match (print.call)(self.budget, &[value]) {
+            Ok(Value::Text(text)) => Ok(Ok(text)),
+            Ok(_) => Ok(Ok("".into())),
+            Err(failure) => Err(self.failure(span, None, &failure)),
+        }
+    }
+}
+
+/// The way to a key of facts, in the spelling that facts have.
+fn below(origin: &Tracked<'_>, key: &str) -> Vec<Step> {
+    let mut path = origin.path.clone();
+    let ours = match (&*origin.root, path.len()) {
+        ("Release", 0) | ("Capabilities", 0 | 1) => from_helm_spelling(key),
+        _ => None,
+    };
+    path.push(Step::Key(ours.map_or_else(|| key.into(), Into::into)));
+    path
+}
+
+/// Records a read, if it is one of facts: what a shape adds to them is none.
+fn record(origin: &Tracked<'_>, path: &[Step], value: Option<&Value>) {
+    if &*origin.root == "Values" {
+        origin.facts.record(path, value);
+        return;
+    }
+    let found = path.iter().try_fold(origin.facts.value(), |value, step| match step {
+        Step::Key(key) => value.get(key),
+        Step::Index(_) => None,
+    });
+    if found.is_some() || value.is_none() {
+        origin.facts.record(path, found);
+    }
+}

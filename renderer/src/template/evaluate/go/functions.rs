@@ -1,0 +1,387 @@
+//! Calls of functions in Go's syntax.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::statements::settled;
+use crate::failure::Failure;
+use crate::functions::{Entry, to_yaml_exact};
+use crate::template::evaluate::Evaluator;
+use crate::template::evaluate::files::base64;
+use crate::template::fault::Fault;
+use crate::template::go::functions::{Function, Native, name_of};
+use crate::template::heap::Shape;
+use crate::template::item::{Item, Poison};
+use crate::template::program::{Expression, FunctionCall, Span};
+use crate::template::syntax::{expected, fits};
+use crate::value::Value;
+
+/// The arguments of a native function, with where each was written.
+pub(super) struct Given<'a, 'e> {
+    pub items: Vec<Item<'a>>,
+    pub expressions: &'e [Expression],
+    pub span: Span,
+    pub native: Native,
+}
+
+impl<'a> Given<'a, '_> {
+    pub(super) fn at(&self, at: usize) -> Item<'a> {
+        self.items.get(at).cloned().unwrap_or(Item::Unset)
+    }
+
+    pub(super) fn span_of(&self, at: usize) -> Span {
+        self.expressions.get(at).map_or(self.span, |expression| expression.span)
+    }
+}
+
+impl<'a> Evaluator<'a> {
+    pub(in crate::template::evaluate) fn go_function(
+        &mut self,
+        call: &FunctionCall,
+        span: Span,
+    ) -> Result<Item<'a>, Fault> {
+        match call.function {
+            Function::Library(entry) => self.library_function(entry, &call.arguments, span),
+            Function::Poison(name, instead) => {
+                let program = Arc::clone(&self.program);
+                Ok(Item::Poison(Rc::new(Poison { name, instead, program, span })))
+            }
+            Function::Native(native) => {
+                let mut items = Vec::with_capacity(call.arguments.len());
+                for argument in &call.arguments {
+                    items.push(self.evaluate(argument)?);
+                }
+                let given = Given { items, expressions: &call.arguments, span, native };
+                self.native(&given)
+            }
+        }
+    }
+
+    pub(in crate::template::evaluate) fn go_either(
+        &mut self,
+        wanted: bool,
+        arguments: &[Expression],
+    ) -> Result<Item<'a>, Fault> {
+        let mut last = Item::Unset;
+        for (at, argument) in arguments.iter().enumerate() {
+            last = self.evaluate(argument)?;
+            if at + 1 < arguments.len() && self.is_true(&last, argument.span)? == wanted {
+                break;
+            }
+        }
+        Ok(last)
+    }
+
+    /// A function from data to data. One that is given a poisoned value gives it back.
+    fn library_function(
+        &mut self,
+        entry: &'static Entry,
+        arguments: &[Expression],
+        span: Span,
+    ) -> Result<Item<'a>, Fault> {
+        let base = self.arguments.len();
+        for argument in arguments {
+            let item = self.evaluate(argument)?;
+            match self.known(&item, argument.span)? {
+                Ok(value) => self.arguments.push(value),
+                Err(poison) => {
+                    self.arguments.truncate(base);
+                    if is_comparison(entry.name) {
+                        return Err(self.poisoned_use(&poison, span, "a comparison"));
+                    }
+                    return Ok(Item::Poison(poison));
+                }
+            }
+        }
+        if !fits(entry.arity, arguments.len()) {
+            self.arguments.truncate(base);
+            let message = format!("`{}` takes {}, not {}", entry.name, expected(entry.arity), arguments.len());
+            return Err(self.fault("function-arguments", span, message));
+        }
+        let values = self.arguments.get(base..).unwrap_or_default();
+        let result = match is_comparison(entry.name) && mixes_numbers(values) {
+            true => Err(Failure::argument(
+                "a whole number and a float cannot be compared; make one of the other with `int` or `float64`",
+            )),
+            false if entry.name == "toYaml" => to_yaml_exact(self.budget, values.first().unwrap_or(&Value::Null)),
+            false => (entry.call)(self.budget, values),
+        };
+        self.arguments.truncate(base);
+        match result {
+            Ok(value) => self.opened(as_in_go(entry.name, value), span),
+            Err(failure) => Err(self.failure(span, Some(entry.name), &failure)),
+        }
+    }
+
+    fn native(&mut self, given: &Given<'a, '_>) -> Result<Item<'a>, Fault> {
+        let (least, most) = arity(given.native);
+        if !fits((least, most), given.items.len()) {
+            let message =
+                format!("`{}` takes {}, not {}", name_of(given.native), expected((least, most)), given.items.len());
+            return Err(self.fault("function-arguments", given.span, message));
+        }
+        match given.native {
+            Native::And | Native::Or => Ok(given.at(0)),
+            Native::Not => {
+                let truth = self.is_true(&given.at(0), given.span_of(0))?;
+                Ok(Item::Data(Value::Bool(!truth)))
+            }
+            Native::Call => Err(self.fault("template-type", given.span, "values hold no functions to call")),
+            Native::Hello => Ok(Item::Data(Value::from("Hello!"))),
+            Native::Include => self.include_template(given),
+            Native::Tpl => self.go_tpl(given),
+            Native::Lookup => Ok(Item::Map(self.heap.add_map(std::collections::BTreeMap::new()))),
+            Native::Required => self.required(given),
+            Native::Default => {
+                let value = given.at(1);
+                Ok(if given.items.len() > 1 && !self.is_empty_item(&value) { value } else { given.at(0) })
+            }
+            Native::Coalesce => {
+                let found = given.items.iter().find(|item| !self.is_empty_item(item)).cloned();
+                Ok(found.unwrap_or(Item::Unset))
+            }
+            Native::Ternary => match given.at(2) {
+                Item::Data(Value::Bool(truth)) => Ok(given.at(usize::from(!truth))),
+                Item::Poison(poison) => Err(self.poisoned_use(&poison, given.span, "a condition")),
+                other => Err(self.wrong_type(&other, "a boolean", given.span_of(2))),
+            },
+            Native::Empty => match given.at(0) {
+                Item::Poison(poison) => Err(self.poisoned_use(&poison, given.span, "a condition")),
+                item => Ok(Item::Data(Value::Bool(self.is_empty_item(&item)))),
+            },
+            Native::KindOf | Native::KindIs | Native::TypeOf | Native::TypeIs => self.kinds(given),
+            Native::ToString => match self.printed(&given.at(0), given.span)? {
+                Ok(text) => Ok(Item::Data(Value::Text(text))),
+                Err(poison) => Ok(Item::Poison(poison)),
+            },
+            Native::Base64 => self.base64(given),
+            Native::Len
+            | Native::Index
+            | Native::List
+            | Native::First
+            | Native::Last
+            | Native::Rest
+            | Native::Initial
+            | Native::Append
+            | Native::Prepend
+            | Native::Concat => self.list_function(given),
+            Native::Dict
+            | Native::Get
+            | Native::Set
+            | Native::Unset
+            | Native::HasKey
+            | Native::Keys
+            | Native::Values
+            | Native::Pick
+            | Native::Omit
+            | Native::Merge
+            | Native::MergeOverwrite
+            | Native::DeepCopy => self.map_function(given),
+        }
+    }
+
+    fn required(&mut self, given: &Given<'a, '_>) -> Result<Item<'a>, Fault> {
+        let value = given.at(1);
+        if !matches!(given.at(0), Item::Data(Value::Text(_))) {
+            return Err(self.wrong_type(&given.at(0), "text to be a message", given.span_of(0)));
+        }
+        let missing = match &value {
+            Item::Unset | Item::Data(Value::Null) => true,
+            Item::Data(Value::Text(text)) => text.is_empty(),
+            _ => false,
+        };
+        if !missing {
+            return Ok(value);
+        }
+        let message = match self.known(&given.at(0), given.span_of(0))? {
+            Ok(Value::Text(message)) => message.to_string(),
+            _ => "a value is required".to_owned(),
+        };
+        Err(self.failure(given.span, None, &Failure::Chart(message)))
+    }
+
+    /// What Sprig takes for empty; a poisoned value is something.
+    pub(super) fn is_empty_item(&self, item: &Item<'a>) -> bool {
+        match item {
+            Item::Unset => true,
+            Item::Data(value) => !value.is_truthy(),
+            Item::Map(id) => self.heap.map(*id).is_none_or(|map| map.entries.is_empty() && map.shape == Shape::Map),
+            Item::Slice(id) => self.heap.list(*id).is_empty(),
+            Item::Bytes(bytes) => bytes.is_empty(),
+            Item::ChartFiles(set) => self.chart_paths(set).is_empty(),
+            _ => false,
+        }
+    }
+
+    fn kinds(&mut self, given: &Given<'a, '_>) -> Result<Item<'a>, Fault> {
+        let (wanted, item) = match given.native {
+            Native::KindIs | Native::TypeIs => (Some(given.at(0)), given.at(1)),
+            _ => (None, given.at(0)),
+        };
+        let is_kind = matches!(given.native, Native::KindOf | Native::KindIs);
+        let name = match &item {
+            Item::Unset | Item::Data(Value::Null) => {
+                if is_kind {
+                    "invalid"
+                } else {
+                    "<nil>"
+                }
+            }
+            Item::Data(Value::Bool(_)) => "bool",
+            Item::Data(Value::Int(_)) => "int",
+            Item::Data(Value::Float(_)) => "float64",
+            Item::Data(Value::Text(_)) => "string",
+            Item::Data(Value::List(_)) | Item::Slice(_) => {
+                if is_kind {
+                    "slice"
+                } else {
+                    "[]interface {}"
+                }
+            }
+            Item::Bytes(_) => {
+                if is_kind {
+                    "slice"
+                } else {
+                    "[]uint8"
+                }
+            }
+            Item::ChartFiles(_) => {
+                if is_kind {
+                    "map"
+                } else {
+                    "engine.files"
+                }
+            }
+            Item::Map(id) => match self.heap.map(*id).map_or(Shape::Map, |map| map.shape) {
+                Shape::Map if is_kind => "map",
+                Shape::Map => "map[string]interface {}",
+                Shape::Values => {
+                    if is_kind {
+                        "map"
+                    } else {
+                        "chartutil.Values"
+                    }
+                }
+                Shape::Struct(name) => {
+                    if is_kind {
+                        "struct"
+                    } else {
+                        name
+                    }
+                }
+                Shape::Versions => {
+                    if is_kind {
+                        "slice"
+                    } else {
+                        "chartutil.VersionSet"
+                    }
+                }
+                Shape::KubeVersion => {
+                    if is_kind {
+                        "struct"
+                    } else {
+                        "chartutil.KubeVersion"
+                    }
+                }
+                Shape::Capabilities => {
+                    if is_kind {
+                        "ptr"
+                    } else {
+                        "*chartutil.Capabilities"
+                    }
+                }
+            },
+            Item::Poison(poison) => return Ok(Item::Poison(Rc::clone(poison))),
+            _ => "map",
+        };
+        match wanted {
+            None => Ok(Item::Data(Value::from(name))),
+            Some(Item::Data(Value::Text(wanted))) => Ok(Item::Data(Value::Bool(&*wanted == name))),
+            Some(other) => Err(self.wrong_type(&other, "text", given.span_of(0))),
+        }
+    }
+
+    fn base64(&mut self, given: &Given<'a, '_>) -> Result<Item<'a>, Fault> {
+        match settled(given.at(0)) {
+            Item::Data(Value::Text(text)) => {
+                self.pay(text.len() as u64 * 2, given.span)?;
+                Ok(Item::Data(Value::from(base64(text.as_bytes()))))
+            }
+            Item::Bytes(bytes) => {
+                self.pay(bytes.len() as u64 * 2, given.span)?;
+                Ok(Item::Data(Value::from(base64(&bytes))))
+            }
+            Item::Poison(poison) => Ok(Item::Poison(poison)),
+            other => Err(self.wrong_type(&other, "text", given.span_of(0))),
+        }
+    }
+
+    #[cold]
+    pub(super) fn wrong_type(&self, item: &Item<'a>, wanted: &str, span: Span) -> Fault {
+        let message = format!("{} must be {wanted}", self.described(item, span));
+        self.fault("template-type", span, message)
+    }
+}
+
+/// Numbers that Go reads are floats, and what counts in floats stays one.
+fn as_in_go(name: &str, value: Value) -> Value {
+    match name {
+        "fromYaml" | "fromYamlArray" | "fromJson" | "fromJsonArray" | "mustFromJson" | "float64" | "addf" | "add1f"
+        | "subf" | "divf" | "mulf" | "maxf" | "minf" | "ceil" | "floor" | "round" => value.with_floats(),
+        _ => value,
+    }
+}
+
+fn mixes_numbers(values: &[Value]) -> bool {
+    let first_is_whole = matches!(values.first(), Some(Value::Int(_)));
+    values.iter().skip(1).any(|value| match value {
+        Value::Int(_) => matches!(values.first(), Some(Value::Float(_))),
+        Value::Float(_) => first_is_whole,
+        _ => false,
+    })
+}
+
+fn is_comparison(name: &str) -> bool {
+    matches!(name, "eq" | "ne" | "lt" | "le" | "gt" | "ge")
+}
+
+fn arity(native: Native) -> (usize, Option<usize>) {
+    match native {
+        Native::And
+        | Native::Or
+        | Native::Call
+        | Native::Index
+        | Native::Default
+        | Native::Pick
+        | Native::Omit
+        | Native::Merge
+        | Native::MergeOverwrite => (1, None),
+        Native::Not
+        | Native::Len
+        | Native::Empty
+        | Native::DeepCopy
+        | Native::First
+        | Native::Last
+        | Native::Rest
+        | Native::Initial
+        | Native::KindOf
+        | Native::TypeOf
+        | Native::ToString
+        | Native::Base64
+        | Native::Values => (1, Some(1)),
+        Native::Include
+        | Native::Tpl
+        | Native::Required
+        | Native::Get
+        | Native::Unset
+        | Native::HasKey
+        | Native::Append
+        | Native::Prepend
+        | Native::KindIs
+        | Native::TypeIs => (2, Some(2)),
+        Native::Ternary | Native::Set => (3, Some(3)),
+        Native::Lookup => (4, Some(4)),
+        Native::Coalesce | Native::Dict | Native::List | Native::Keys | Native::Concat => (0, None),
+        Native::Hello => (0, Some(0)),
+    }
+}

@@ -1,0 +1,145 @@
+//! Which function a name means in Go's syntax.
+//!
+//! Most are plain functions of the library. Those that pass maps on, change them or need the engine are native to the
+//! evaluator, since in Go a map is one thing however many names it has. What is left to chance, to the clock or to the
+//! world gives a poisoned value, which may be thrown away and never be used.
+
+use crate::functions::{self, Entry};
+use crate::suggest;
+
+/// A function of Go's syntax.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::template) enum Function {
+    Native(Native),
+    Library(&'static Entry),
+    /// Its name, and what to use instead.
+    Poison(&'static str, &'static str),
+}
+
+/// Functions that the evaluator does itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::template) enum Native {
+    And,
+    Or,
+    Not,
+    Call,
+    Len,
+    Index,
+    Include,
+    Tpl,
+    Lookup,
+    Required,
+    Default,
+    Coalesce,
+    Ternary,
+    Empty,
+    Dict,
+    List,
+    Get,
+    Set,
+    Unset,
+    HasKey,
+    Keys,
+    Values,
+    Pick,
+    Omit,
+    Merge,
+    MergeOverwrite,
+    DeepCopy,
+    First,
+    Last,
+    Rest,
+    Initial,
+    Append,
+    Prepend,
+    Concat,
+    KindOf,
+    KindIs,
+    TypeOf,
+    TypeIs,
+    ToString,
+    Base64,
+    Hello,
+}
+
+const NATIVE: &[(&str, Native)] = &[
+    ("and", Native::And),
+    ("or", Native::Or),
+    ("not", Native::Not),
+    ("call", Native::Call),
+    ("len", Native::Len),
+    ("index", Native::Index),
+    ("include", Native::Include),
+    ("tpl", Native::Tpl),
+    ("lookup", Native::Lookup),
+    ("required", Native::Required),
+    ("default", Native::Default),
+    ("coalesce", Native::Coalesce),
+    ("ternary", Native::Ternary),
+    ("empty", Native::Empty),
+    ("dict", Native::Dict),
+    ("list", Native::List),
+    ("tuple", Native::List),
+    ("get", Native::Get),
+    ("set", Native::Set),
+    ("unset", Native::Unset),
+    ("hasKey", Native::HasKey),
+    ("keys", Native::Keys),
+    ("values", Native::Values),
+    ("pick", Native::Pick),
+    ("omit", Native::Omit),
+    ("merge", Native::Merge),
+    ("mustMerge", Native::Merge),
+    ("mergeOverwrite", Native::MergeOverwrite),
+    ("mustMergeOverwrite", Native::MergeOverwrite),
+    ("deepCopy", Native::DeepCopy),
+    ("mustDeepCopy", Native::DeepCopy),
+    ("first", Native::First),
+    ("mustFirst", Native::First),
+    ("last", Native::Last),
+    ("mustLast", Native::Last),
+    ("rest", Native::Rest),
+    ("mustRest", Native::Rest),
+    ("initial", Native::Initial),
+    ("mustInitial", Native::Initial),
+    ("append", Native::Append),
+    ("mustAppend", Native::Append),
+    ("push", Native::Append),
+    ("mustPush", Native::Append),
+    ("prepend", Native::Prepend),
+    ("mustPrepend", Native::Prepend),
+    ("concat", Native::Concat),
+    ("kindOf", Native::KindOf),
+    ("kindIs", Native::KindIs),
+    ("typeOf", Native::TypeOf),
+    ("typeIs", Native::TypeIs),
+    ("typeIsLike", Native::TypeIs),
+    ("toString", Native::ToString),
+    ("b64enc", Native::Base64),
+    ("hello", Native::Hello),
+];
+
+/// The function of this name.
+pub(super) fn find(name: &str) -> Option<Function> {
+    if let Some((_, native)) = NATIVE.iter().find(|(known, _)| *known == name) {
+        return Some(Function::Native(*native));
+    }
+    if let Some(entry) = functions::find(name) {
+        return Some(Function::Library(entry));
+    }
+    functions::refused::all()
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(name, instead)| Function::Poison(name, instead))
+}
+
+/// The name that was probably meant.
+pub(super) fn nearest(name: &str) -> Option<&'static str> {
+    let library = functions::all().into_iter().map(|entry| entry.name);
+    suggest::nearest(name, library.chain(NATIVE.iter().map(|(name, _)| *name)))
+}
+
+/// What an error calls a native function.
+pub(in crate::template) fn name_of(native: Native) -> &'static str {
+    NATIVE.iter().find(|(_, known)| *known == native).map_or("", |(name, _)| name)
+}

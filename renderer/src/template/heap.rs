@@ -1,0 +1,138 @@
+//! The maps and lists of Go's templates: one render's own, changed in place by `set`, `unset` and `merge`.
+//!
+//! A map that comes from data is opened when it is reached: its entries are copied, what is below stays data until it is
+//! reached itself. So a change is seen through every name of the map and never by another render. Whoever allocates pays
+//! the budget first; nothing is freed before the render ends.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::item::{Item, Tracked};
+use crate::value::{Dict, Value};
+
+/// Names a map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct MapId(u32);
+
+/// Names a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ListId(u32);
+
+/// What a map is to Go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    Map,
+    /// `.Values`: a map with a type of its own.
+    Values,
+    /// A struct: it has these fields and no others.
+    Struct(&'static str),
+    /// The groups, versions and kinds of the cluster.
+    Versions,
+    /// The version of the cluster, which prints as such.
+    KubeVersion,
+    Capabilities,
+}
+
+/// One map.
+pub(super) struct Map<'a> {
+    pub entries: BTreeMap<Arc<str>, Item<'a>>,
+    pub shape: Shape,
+    /// Facts that it shows, whose reads are recorded.
+    pub origin: Option<Rc<Tracked<'a>>>,
+    /// The same as data, as it was at that change of the heap.
+    whole: Option<(Dict, u64)>,
+}
+
+/// All maps and lists of a render.
+#[derive(Default)]
+pub(super) struct Heap<'a> {
+    maps: Vec<Map<'a>>,
+    lists: Vec<Rc<[Item<'a>]>>,
+    changes: u64,
+}
+
+impl<'a> Heap<'a> {
+    pub(super) fn add_map(&mut self, entries: BTreeMap<Arc<str>, Item<'a>>) -> MapId {
+        self.push(Map { entries, shape: Shape::Map, origin: None, whole: None })
+    }
+
+    /// A map of this shape.
+    pub(super) fn add_shaped(&mut self, entries: BTreeMap<Arc<str>, Item<'a>>, shape: Shape) -> MapId {
+        self.push(Map { entries, shape, origin: None, whole: None })
+    }
+
+    /// A map of data: what is below is opened when it is reached.
+    pub(super) fn open(&mut self, dict: &Dict) -> MapId {
+        let entries = dict.entries().iter().map(|(key, value)| (Arc::clone(key), Item::Data(value.clone()))).collect();
+        let whole = Some((dict.clone(), self.changes));
+        self.push(Map { entries, shape: Shape::Map, origin: None, whole })
+    }
+
+    fn push(&mut self, map: Map<'a>) -> MapId {
+        self.maps.push(map);
+        MapId(u32::try_from(self.maps.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    pub(super) fn add_list(&mut self, items: Vec<Item<'a>>) -> ListId {
+        self.lists.push(items.into());
+        ListId(u32::try_from(self.lists.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    pub(super) fn map(&self, id: MapId) -> Option<&Map<'a>> {
+        self.maps.get(id.0 as usize)
+    }
+
+    /// The map, to set its shape or origin, or to open an entry: not to change what it holds.
+    pub(super) fn map_mut(&mut self, id: MapId) -> Option<&mut Map<'a>> {
+        self.maps.get_mut(id.0 as usize)
+    }
+
+    /// The entries, to be changed.
+    pub(super) fn change(&mut self, id: MapId) -> Option<&mut BTreeMap<Arc<str>, Item<'a>>> {
+        self.changes += 1;
+        self.maps.get_mut(id.0 as usize).map(|map| &mut map.entries)
+    }
+
+    /// Puts an entry that every template gets anew; no data remembered elsewhere depends on it.
+    pub(super) fn replace_quietly(&mut self, id: MapId, key: &str, item: Item<'a>) {
+        if let Some(map) = self.map_mut(id) {
+            map.whole = None;
+            map.entries.insert(key.into(), item);
+        }
+    }
+
+    /// Puts the map that data was opened to in the place of that data.
+    pub(super) fn replace_opened(&mut self, id: MapId, key: &str, item: Item<'a>) {
+        if let Some(entry) = self.map_mut(id).and_then(|map| map.entries.get_mut(key)) {
+            *entry = item;
+        }
+    }
+
+    pub(super) fn list(&self, id: ListId) -> Rc<[Item<'a>]> {
+        self.lists.get(id.0 as usize).map_or_else(|| Rc::from(Vec::new()), Rc::clone)
+    }
+
+    /// The map as data, if nothing changed since it was known.
+    pub(super) fn known_whole(&self, id: MapId) -> Option<Dict> {
+        let (dict, at) = self.map(id)?.whole.as_ref()?;
+        (*at == self.changes).then(|| dict.clone())
+    }
+
+    /// Remembers a map as data.
+    pub(super) fn remember_whole(&mut self, id: MapId, dict: &Dict) {
+        let now = self.changes;
+        if let Some(map) = self.map_mut(id) {
+            map.whole = Some((dict.clone(), now));
+        }
+    }
+}
+
+/// Whether data is a map, or a list that holds one: what Go could change in place.
+pub(super) fn is_changeable(value: &Value) -> bool {
+    match value {
+        Value::Dict(_) => true,
+        Value::List(list) => list.items().iter().any(is_changeable),
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Text(_) => false,
+    }
+}

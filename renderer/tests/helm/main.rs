@@ -1,0 +1,121 @@
+//! Charts that nobody here wrote, rendered by Helm and by us: the objects are the same.
+//!
+//! The charts are read from released Go modules at test time. What Helm makes of the small ones is kept in `truth.json` as
+//! digests; `make e2e` renders all of them with Helm itself.
+
+// Tells clippy that the functions behind the tests are test code too.
+#![cfg(test)]
+
+mod charts;
+mod helm;
+mod objects;
+mod ours;
+mod truth;
+
+use charts::Chart;
+use objects::Objects;
+
+/// What differs between two sets of objects, a line each.
+fn differences(helm: &Objects, ours: &Objects) -> Vec<String> {
+    let mut found = Vec::new();
+    for (key, theirs) in helm {
+        match ours.get(key) {
+            None => found.push(format!("{key} is missing")),
+            Some(object) if object != theirs => {
+                found.push(format!("{key} differs: {}", objects::first_difference(theirs, object, "")));
+            }
+            Some(_) => {}
+        }
+    }
+    found.extend(ours.keys().filter(|key| !helm.contains_key(*key)).map(|key| format!("{key} is too much")));
+    found
+}
+
+#[test]
+fn small_charts_give_the_objects_that_helm_gave() {
+    let truth = truth::read();
+    for chart in charts::all().iter().filter(|chart| chart.is_small) {
+        let folder = chart.folder();
+        for (set, values) in chart.sets {
+            let ours =
+                ours::render(chart, &folder, values).unwrap_or_else(|said| panic!("{} {set}: {said}", chart.name));
+            let known = truth
+                .get(&chart.label(set))
+                .unwrap_or_else(|| panic!("{} {set} is new: {}", chart.name, truth::REGENERATE));
+            assert_eq!(known, &truth::digests(&ours), "{} {set}", chart.name);
+        }
+    }
+}
+
+#[test]
+#[ignore = "renders every chart with Helm itself; `make e2e` runs it"]
+fn every_chart_gives_the_objects_that_helm_gives() {
+    let Some(helm) = helm::Helm::find() else { return };
+    let (mut charts, mut sets, mut objects) = (0, 0, 0);
+    let mut differing = Vec::new();
+    for chart in charts::all() {
+        charts += 1;
+        let folder = chart.folder();
+        for (set, values) in chart.sets {
+            sets += 1;
+            let theirs = helm.template(&chart, &folder, values);
+            let ours = ours::render(&chart, &folder, values);
+            match (theirs, ours) {
+                (Ok(theirs), Ok(ours)) => {
+                    objects += theirs.len();
+                    let found = differences(&theirs, &ours);
+                    differing.extend(found.into_iter().map(|line| format!("{} {set}: {line}", chart.name)));
+                }
+                (Err(theirs), Ok(_)) => differing.push(format!("{} {set}: only Helm fails: {theirs}", chart.name)),
+                (Ok(_), Err(ours)) => differing.push(format!("{} {set}: {ours}", chart.name)),
+                (Err(theirs), Err(ours)) => {
+                    differing.push(format!("{} {set}: both fail: {theirs}; {ours}", chart.name))
+                }
+            }
+        }
+    }
+    for line in &differing {
+        println!("{line}");
+    }
+    println!("helm charts: {charts} charts, {sets} value sets, {objects} objects, differing {}", differing.len());
+    assert!(differing.is_empty());
+}
+
+#[test]
+#[ignore = "asks Helm again about the small charts; `make conformance` runs it"]
+fn write_the_truth() {
+    let helm = helm::Helm::find().expect("Helm is needed");
+    let mut truth = truth::Truth::new();
+    for chart in charts::all().iter().filter(|chart| chart.is_small) {
+        let folder = chart.folder();
+        for (set, values) in chart.sets {
+            let theirs =
+                helm.template(chart, &folder, values).unwrap_or_else(|said| panic!("{} {set}: {said}", chart.name));
+            truth.insert(chart.label(set), truth::digests(&theirs));
+        }
+    }
+    truth::write(&truth);
+    std::fs::write(ours::api_versions_file(), helm.api_versions().join("\n") + "\n").expect("it can be written");
+}
+
+#[test]
+fn a_chart_that_needs_chance_says_so_and_works_once_the_value_is_set() {
+    let chart = Chart { name: "chance", module: "", path: "", is_small: true, sets: &[], rename: &[], fill: &[] };
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("it can be made");
+        std::fs::write(path, text).expect("it can be written");
+    };
+    write("Chart.yaml", "apiVersion: v2\nname: chance\nversion: 1.0.0\n");
+    write("values.yaml", "password: \"\"\n");
+    write(
+        "templates/secret.yaml",
+        "apiVersion: v1\nkind: Secret\nmetadata:\n  name: {{ .Release.Name }}\ndata:\n  password: {{ .Values.password | default (randAlphaNum 10) | b64enc | quote }}\n",
+    );
+    let said = ours::render(&chart, folder.path(), "").expect_err("there is no password");
+    assert!(said.contains("templates/secret.yaml:6"), "{said}");
+    assert!(said.contains("randAlphaNum"), "{said}");
+    let objects = ours::render(&chart, folder.path(), "password: x\n").expect("the password is set");
+    assert_eq!(objects.len(), 1);
+}

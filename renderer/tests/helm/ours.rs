@@ -1,0 +1,84 @@
+//! Our side: the chart in a fleet repository of its own.
+
+use std::path::Path;
+
+use reeve_renderer::cache::NoCache;
+use reeve_renderer::fleet::Loader;
+use reeve_renderer::render::Renderer;
+use reeve_renderer::resolve;
+use reeve_renderer::tree::MemoryTree;
+use reeve_renderer::value::Value;
+
+use crate::charts::Chart;
+use crate::objects::{self, Objects};
+
+pub(crate) const RELEASE: &str = "release";
+pub(crate) const NAMESPACE: &str = "somewhere";
+pub(crate) const KUBERNETES: &str = "v1.35.0";
+
+/// What Helm takes for served, for the runtime to declare.
+pub(crate) fn api_versions_file() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/helm/api-versions.txt")
+}
+
+/// What we take for served ourselves, for Helm to be told.
+pub(crate) fn served() -> Vec<String> {
+    let chart = Chart { name: "probe", module: "", path: "", is_small: true, sets: &[], rename: &[], fill: &[] };
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::create_dir_all(folder.path().join("templates")).expect("it can be made");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("it can be written");
+    write("Chart.yaml", "apiVersion: v2\nname: probe\nversion: 1.0.0\n");
+    write(
+        "templates/a.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  all: {{ join \" \" .Capabilities.APIVersions }}\n",
+    );
+    let objects = render(&chart, folder.path(), "").expect("the probe renders");
+    let all = objects.values().find_map(|object| object["data"]["all"].as_str().map(str::to_owned));
+    all.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
+}
+
+/// What we make of a chart, or all that is wrong.
+pub(crate) fn render(chart: &Chart, folder: &Path, values: &str) -> Result<Objects, String> {
+    let mut tree = MemoryTree::new();
+    let files = chart.files(folder);
+    let metadata = files.iter().find(|(name, _)| name == "Chart.yaml").map(|(_, text)| String::from_utf8_lossy(text));
+    let metadata: serde_yaml::Value =
+        serde_yaml::from_str(&metadata.unwrap_or_default()).map_err(|error| error.to_string())?;
+    let version = metadata["version"].as_str().unwrap_or_default().trim_start_matches('v').to_owned();
+    for (name, content) in &files {
+        tree.write(format!("charts/{}/{version}/{name}", chart.name), content);
+    }
+    tree.write("fleet.yaml", "kind: Fleet\nlimits: {objects: 2000}\n");
+    let indented: String = values.lines().map(|line| format!("      {line}\n")).collect();
+    let given = if values.trim().is_empty() { String::new() } else { format!("    values:\n{indented}") };
+    let served = std::fs::read_to_string(api_versions_file()).expect("the file is there");
+    let served: String = served.lines().map(|version| format!("    - {version}\n")).collect();
+    tree.write(
+        "runtimes/here.yaml",
+        format!(
+            "kind: Runtime\nnamespace: {NAMESPACE}\ncapabilities:\n  kubernetesVersion: {KUBERNETES}\n  apiVersions:\n{served}components:\n  {RELEASE}:\n    chart: {}\n    version: {version}\n{given}",
+            chart.name
+        ),
+    );
+    let said = |findings: Vec<reeve_renderer::diagnostic::Diagnostic>| {
+        let lines: Vec<String> = findings
+            .iter()
+            .take(5)
+            .map(|finding| format!("{finding} ({})", finding.help.clone().unwrap_or_default()))
+            .collect();
+        lines.join("; ")
+    };
+    let (fleet, findings) = Loader::new().load(&tree).map_err(|error| error.to_string())?;
+    let errors: Vec<_> = findings.into_iter().filter(reeve_renderer::diagnostic::Diagnostic::is_error).collect();
+    if !errors.is_empty() {
+        return Err(said(errors));
+    }
+    let resolved = resolve::resolve(&fleet, "here").ok_or("no runtime")?.map_err(said)?;
+    let renderer = Renderer::new(&fleet.settings, &NoCache);
+    let outcome = renderer.drafts(&resolved, &resolved.components[0]).map_err(said)?;
+    let mut objects = Objects::new();
+    for draft in outcome.iter().flatten() {
+        objects::add(serde_json::Value::from(&Value::Dict(draft.value.clone())), &mut objects);
+    }
+    Ok(objects)
+}
