@@ -31,6 +31,10 @@ pub struct ProcessArgs {
     #[arg(long, default_value = "0.0.0.0:9464", value_name = "ADDRESS", global = true, help_heading = HEADING)]
     pub admin_address: AdminAddress,
 
+    /// Whether a process that takes this one's work over may serve the same address while this one ends.
+    #[arg(skip)]
+    pub share_admin_address: bool,
+
     /// How long to stay in service, not ready, after the signal to stop: until load balancers have noticed
     #[arg(long, default_value = "0s", value_parser = duration, value_name = "DURATION", global = true, help_heading = HEADING)]
     pub drain_delay: Duration,

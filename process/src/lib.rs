@@ -1,5 +1,7 @@
 //! What every Reeve binary does alike: logs, metrics, an admin server, the way out, and a leader lease.
 //!
+//! Without the feature `cluster` there is no API client in it: no gate, no lease.
+//!
 //! ```no_run
 //! use std::process::ExitCode;
 //!
@@ -28,10 +30,13 @@
 
 mod admin;
 pub mod args;
+#[cfg(feature = "cluster")]
 pub mod boot_clock;
+#[cfg(feature = "cluster")]
 pub mod gate;
 pub mod health;
 pub mod heap;
+#[cfg(feature = "cluster")]
 pub mod lease;
 pub mod logs;
 pub mod metrics;
@@ -42,6 +47,8 @@ pub mod shutdown;
 pub mod version;
 
 pub use args::ProcessArgs;
+#[cfg(feature = "cluster")]
 pub use gate::{Gate, NotLeader, Term};
+#[cfg(feature = "cluster")]
 pub use lease::LeaseConfig;
 pub use process::{Process, error_chain, run};

@@ -7,16 +7,17 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use futures::FutureExt;
-use kube::Client;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 use tracing::{error, info};
 
 use crate::admin::Pages;
 use crate::args::{AdminAddress, ProcessArgs};
-use crate::gate::{Gate, RequestMetrics};
+#[cfg(feature = "cluster")]
+use crate::gate::RequestMetrics;
 use crate::health::Health;
-use crate::lease::{LeaseConfig, LeaseMetrics, contend};
+#[cfg(feature = "cluster")]
+use crate::lease::LeaseMetrics;
 use crate::logs::{self, LogError};
 use crate::metrics::Metrics;
 use crate::server::{ListenError, Server};
@@ -24,6 +25,8 @@ use crate::shutdown::{Limits, Outcome, Shutdown, Stop, signals};
 use crate::version;
 
 mod exit;
+#[cfg(feature = "cluster")]
+mod leadership;
 mod tasks;
 use exit::{arm_watchdog, exit_now};
 use tasks::Tasks;
@@ -48,7 +51,9 @@ pub struct Process {
     pub health: Health,
     pub shutdown: Shutdown,
     /// Counts what clients ask of an API server.
+    #[cfg(feature = "cluster")]
     pub request_metrics: RequestMetrics,
+    #[cfg(feature = "cluster")]
     leases: LeaseMetrics,
     tasks: Tasks,
 }
@@ -56,9 +61,17 @@ pub struct Process {
 impl Process {
     fn new(binary: &'static str) -> Self {
         let (metrics, shutdown) = (Metrics::new(binary), Shutdown::default());
-        let (leases, request_metrics) = (LeaseMetrics::register(&metrics), RequestMetrics::register(&metrics));
         let (tasks, health) = (Tasks::new(shutdown.clone()), Health::default());
-        Self { metrics, health, shutdown, request_metrics, leases, tasks }
+        Self {
+            #[cfg(feature = "cluster")]
+            request_metrics: RequestMetrics::register(&metrics),
+            #[cfg(feature = "cluster")]
+            leases: LeaseMetrics::register(&metrics),
+            metrics,
+            health,
+            shutdown,
+            tasks,
+        }
     }
 
     /// Runs `work` beside `main`; the drain waits for it, so it must watch [`Shutdown::draining`]. If it panics the
@@ -66,32 +79,6 @@ impl Process {
     pub fn spawn(&self, name: &str, work: impl Future<Output = ()> + Send + 'static) {
         let guard = self.shutdown.guard(name);
         self.tasks.spawn(name, guard, work);
-    }
-
-    /// Contends for a lease on a task of its own, renews it until the drain is over, then gives it up. `client` must
-    /// not be behind a gate.
-    pub fn contend(&self, client: Client, config: LeaseConfig) -> Gate {
-        self.contend_until(client, config, std::future::pending())
-    }
-
-    /// As [`Process::contend`], but gives the lease up when `stop` resolves, if that is earlier.
-    pub fn contend_until(
-        &self,
-        client: Client,
-        config: LeaseConfig,
-        stop: impl Future<Output = ()> + Send + 'static,
-    ) -> Gate {
-        let name = format!("lease {}/{}", config.namespace, config.name);
-        let (gate, contender) = contend(client, config, &self.leases);
-        let shutdown = self.shutdown.clone();
-        let guard = self.shutdown.closing_guard(&name);
-        self.tasks.spawn(&name, guard, async move {
-            let stop = async {
-                tokio::select! { () = stop => {}, () = shutdown.closing() => {} }
-            };
-            contender.run(stop).await;
-        });
-        gate.with_request_metrics(&self.request_metrics)
     }
 }
 
@@ -132,6 +119,7 @@ where
 fn prepare(args: &ProcessArgs) -> Result<Runtime, StartError> {
     logs::install(&args.log, args.log_style())?;
     // Two providers may be linked in, and then rustls does not choose by itself. An error says that one is chosen.
+    #[cfg(feature = "cluster")]
     let _ = rustls::crypto::ring::default_provider().install_default();
     Builder::new_multi_thread().enable_all().build().map_err(StartError::Runtime)
 }
@@ -149,7 +137,7 @@ where
     let mut edges = JoinSet::new();
     let (signals, forward) = signals().map_err(StartError::Signals)?;
     edges.spawn(forward);
-    serve_admin(args.admin_address, &process, &mut edges).await?;
+    serve_admin(args, &process, &mut edges).await?;
     info!(binary, version = version::VERSION, commit = version::COMMIT, "started");
 
     let limits = Limits { drain_delay: args.drain_delay, deadline: args.shutdown_deadline };
@@ -178,10 +166,15 @@ async fn stop_or_exit(stop: Stop, deadline: Duration) {
     }
 }
 
-async fn serve_admin(address: AdminAddress, process: &Process, edges: &mut JoinSet<()>) -> Result<(), ListenError> {
-    let AdminAddress::At(address) = address else { return Ok(()) };
+async fn serve_admin(args: &ProcessArgs, process: &Process, edges: &mut JoinSet<()>) -> Result<(), ListenError> {
+    let AdminAddress::At(address) = args.admin_address else { return Ok(()) };
     let pages = Pages { health: process.health.clone(), metrics: process.metrics.clone() };
-    let server = Server::bind("admin requests", address).await?;
+    let purpose = "admin requests";
+    let server = if args.share_admin_address {
+        Server::bind_shared(purpose, address)?
+    } else {
+        Server::bind(purpose, address).await?
+    };
     let address = server.address().unwrap_or(address);
     info!(%address, "serving /livez, /readyz and /metrics");
     edges.spawn(pages.serve(server));

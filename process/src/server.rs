@@ -14,7 +14,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -27,6 +27,9 @@ const HEAD_WITHIN: Duration = Duration::from_secs(5);
 const WHOLE_WITHIN: Duration = Duration::from_secs(15);
 /// After `accept` failed, most likely for want of file descriptors.
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(100);
+
+/// As tokio has it where it is not asked.
+const BACKLOG: u32 = 1024;
 
 /// An address cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +52,19 @@ impl Server {
     /// Listens, without answering yet. The purpose is named in errors and lines: `webhooks`.
     pub async fn bind(purpose: &'static str, address: SocketAddr) -> Result<Self, ListenError> {
         let listener = TcpListener::bind(address).await;
+        let listener = listener.map_err(|cause| ListenError { purpose, address, cause })?;
+        Ok(Self { listener, purpose })
+    }
+
+    /// As [`Server::bind`], beside another process of ours that has the same address and is about to end.
+    pub fn bind_shared(purpose: &'static str, address: SocketAddr) -> Result<Self, ListenError> {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() };
+        let listener = socket.and_then(|socket| {
+            socket.set_reuseaddr(true)?;
+            socket.set_reuseport(true)?;
+            socket.bind(address)?;
+            socket.listen(BACKLOG)
+        });
         let listener = listener.map_err(|cause| ListenError { purpose, address, cause })?;
         Ok(Self { listener, purpose })
     }
