@@ -6,6 +6,7 @@
 
 mod debian;
 mod go;
+mod peer;
 mod released;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 pub use debian::Tool;
+pub use peer::Peer;
 pub use released::Released;
 
 const KUBERNETES_MOD: &str = include_str!("../assets/kubernetes/go.mod");
@@ -131,6 +133,11 @@ pub(crate) fn find_released(program: Released) -> Result<Option<PathBuf>> {
     program.find(&cache_base()?)
 }
 
+/// The path of a small program of ours over released Go modules, built when it is missing or has changed.
+pub fn peer(peer: Peer) -> Result<PathBuf> {
+    peer.find(&cache_base()?)
+}
+
 /// The path of a tool that comes as a Debian package; installs it when it is missing and we may.
 pub fn tool(tool: Tool) -> Result<PathBuf> {
     tool.find()
@@ -142,6 +149,9 @@ pub fn ensure_all() -> Result<()> {
     let search = Search::from_environment()?;
     for program in Program::ALL {
         search.find(program)?;
+    }
+    for each in Peer::ALL {
+        peer(each)?;
     }
     Ok(())
 }

@@ -38,6 +38,6 @@ pub use cluster::Cluster;
 pub use control_plane::ControlPlane;
 pub use faults::Forwarder;
 pub use git::{BasicAuth, CommitId, GitHttp, GitRepository, GitSsh, SigningKey};
-pub use node::{Image, Node};
+pub use node::{ContainerRuntime, CriPlace, Image, Node};
 pub use supervisor::{Process, Server, Supervisor};
 pub use wait::{PATIENCE, eventually, until, within};

@@ -8,6 +8,7 @@ mod dns;
 mod image;
 mod kubelet;
 mod namespace;
+mod runtime;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::Deref;
@@ -20,6 +21,7 @@ use k8s_openapi::api::core::v1::Node as NodeObject;
 use kube::Api;
 
 pub use image::Image;
+pub use runtime::ContainerRuntime;
 
 use crate::assets::{self, Tool};
 use crate::control_plane::{ControlPlane, Place, Ports};
@@ -34,6 +36,29 @@ const PORTS: Ports =
     Ports { etcd: 2379, etcd_peer: 2380, apiserver: 6443, controller_manager: 10257, scheduler: 10259 };
 const NAME: &str = "node";
 
+/// What something that stands between kubelet and containerd needs to know.
+#[derive(Debug)]
+pub struct CriPlace<'a> {
+    pub supervisor: &'a Supervisor,
+    /// The name under which a [`crate::Server`] joins the node.
+    pub inside: &'a str,
+    pub containerd: PathBuf,
+}
+
+fn need_root() -> Result<()> {
+    if !rustix::process::geteuid().is_root() {
+        bail!("a node needs root: run the tests as root");
+    }
+    Ok(())
+}
+
+/// A command that runs in the namespaces that `holder` holds.
+fn on_node(holder: &Process, program: &str) -> Command {
+    let mut command = Command::new("nsenter");
+    command.args(["--target", &holder.pid().to_string(), "--net", "--mount", "--", program]);
+    command
+}
+
 /// A node on which pods really run. Dropping it ends everything on it.
 #[derive(Debug)]
 pub struct Node {
@@ -47,21 +72,26 @@ pub struct Node {
 impl Node {
     /// Starts a control plane with controllers and a node below it, and waits until the node is Ready.
     pub async fn start() -> Result<Self> {
-        if !rustix::process::geteuid().is_root() {
-            bail!("a node needs root: run the tests as root");
-        }
-        let supervisor = Supervisor::start("node")?;
-        supervisor.keeping_logs(Box::pin(Self::start_below(&supervisor))).await
+        Self::start_behind(|node| Ok(node.containerd)).await
     }
 
-    async fn start_below(supervisor: &Supervisor) -> Result<Self> {
+    /// As [`Node::start`], but kubelet speaks the CRI to the socket that `proxy` gives, which it may begin to serve.
+    pub async fn start_behind(proxy: impl FnOnce(CriPlace) -> Result<PathBuf>) -> Result<Self> {
+        need_root()?;
+        let supervisor = Supervisor::start("node")?;
+        supervisor.keeping_logs(Box::pin(Self::start_below(&supervisor, proxy))).await
+    }
+
+    async fn start_below(supervisor: &Supervisor, proxy: impl FnOnce(CriPlace) -> Result<PathBuf>) -> Result<Self> {
         let holder = namespace::hold(supervisor, ADDRESS).await?;
         // Images are unpacked while the API server starts.
         let containerd = containerd::start(supervisor, holder.name())?;
         let place = Place { inside: Some(holder.name().into()), address: ADDRESS, ports: PORTS };
         let control_plane = ControlPlane::start_at(supervisor.clone(), place).await?;
         containerd::ready(&containerd, supervisor).await?;
-        let (kubelet, kube_proxy) = kubelet::start(supervisor, holder.name(), ADDRESS)?;
+        let containerd_socket = containerd::socket(supervisor);
+        let cri = proxy(CriPlace { supervisor, inside: holder.name(), containerd: containerd_socket })?;
+        let (kubelet, kube_proxy) = kubelet::start(supervisor, holder.name(), ADDRESS, &cri)?;
         let control_plane = control_plane.controllers().await?;
         let this = Self { control_plane, holder, containerd, kubelet, kube_proxy };
         this.load(&Image::pause()?)?;
@@ -105,21 +135,7 @@ impl Node {
 
     /// Makes an image known to the node, without any registry. Pods name it with `imagePullPolicy: Never`.
     pub fn load(&self, image: &Image) -> Result<()> {
-        let supervisor = self.control_plane.supervisor();
-        let archive = tempfile::NamedTempFile::new_in(supervisor.data()).context("cannot write an image")?;
-        image.write(archive.path())?;
-        let output = self
-            .command(&assets::tool(Tool::Ctr)?.to_string_lossy())
-            .arg("--address")
-            .arg(self.containerd_socket())
-            .args(["--namespace", "k8s.io", "images", "import"])
-            .arg(archive.path())
-            .output()
-            .context("cannot start ctr")?;
-        if !output.status.success() {
-            bail!("cannot load image {}: {}", image.name(), String::from_utf8_lossy(&output.stderr).trim());
-        }
-        Ok(())
+        containerd::load(self.control_plane.supervisor(), &self.holder, image)
     }
 
     /// A loopback address of the host that leads to `target` as the node sees it: a pod, a Service, a node port.
@@ -129,9 +145,7 @@ impl Node {
 
     /// A command that runs on the node: in its network, with its mounts.
     pub fn command(&self, program: &str) -> Command {
-        let mut command = Command::new("nsenter");
-        command.args(["--target", &self.holder.pid().to_string(), "--net", "--mount", "--", program]);
-        command
+        on_node(&self.holder, program)
     }
 
     /// The name under which a [`crate::Server`] joins the node: `Server::new(..).inside(Some(node.inside()))`.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 
-use super::image;
+use super::{Image, image, on_node};
 use crate::assets::{self, Tool};
 use crate::supervisor::{Process, Server, Supervisor, while_running};
 
@@ -51,6 +51,23 @@ pub(super) async fn ready(containerd: &Process, supervisor: &Supervisor) -> Resu
         Ok(())
     })
     .await
+}
+
+/// Makes an image known to containerd, without any registry.
+pub(super) fn load(supervisor: &Supervisor, holder: &Process, image: &Image) -> Result<()> {
+    let archive = tempfile::NamedTempFile::new_in(supervisor.data()).context("cannot write an image")?;
+    image.write(archive.path())?;
+    let output = on_node(holder, &assets::tool(Tool::Ctr)?.to_string_lossy())
+        .arg("--address")
+        .arg(socket(supervisor))
+        .args(["--namespace", "k8s.io", "images", "import"])
+        .arg(archive.path())
+        .output()
+        .context("cannot start ctr")?;
+    if !output.status.success() {
+        bail!("cannot load image {}: {}", image.name(), String::from_utf8_lossy(&output.stderr).trim());
+    }
+    Ok(())
 }
 
 /// Where a process may not lower its OOM score (no `CAP_SYS_RESOURCE`), containerd has to leave it alone.

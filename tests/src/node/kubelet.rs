@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::net::Ipv4Addr;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -11,7 +12,12 @@ use crate::assets::{self, Program};
 use crate::cgroup;
 use crate::supervisor::{Process, Server, Supervisor};
 
-pub(super) fn start(supervisor: &Supervisor, inside: &str, address: Ipv4Addr) -> Result<(Process, Process)> {
+pub(super) fn start(
+    supervisor: &Supervisor,
+    inside: &str,
+    address: Ipv4Addr,
+    cri: &Path,
+) -> Result<(Process, Process)> {
     let data = supervisor.data();
     let run = data.parent().and_then(|folder| folder.file_name()).context("the run has no folder")?;
     let group = cgroup::name_of_run(&run.to_string_lossy());
@@ -20,7 +26,7 @@ pub(super) fn start(supervisor: &Supervisor, inside: &str, address: Ipv4Addr) ->
     // Pods that ask for the node's own name server get none: there is none in here.
     fs::write(data.join("resolv.conf"), "").context("cannot write resolv.conf")?;
     let config = data.join("kubelet.json");
-    fs::write(&config, configuration(supervisor, &group, address).to_string())
+    fs::write(&config, configuration(supervisor, &group, address, cri).to_string())
         .context("cannot write kubelet's configuration")?;
 
     let kubeconfig = |name: &str| data.join(format!("{name}.kubeconfig")).display().to_string();
@@ -52,7 +58,7 @@ pub(super) fn start(supervisor: &Supervisor, inside: &str, address: Ipv4Addr) ->
     Ok((spawn(Program::Kubelet, &kubelet)?, spawn(Program::KubeProxy, &proxy)?))
 }
 
-fn configuration(supervisor: &Supervisor, group: &str, address: Ipv4Addr) -> Value {
+fn configuration(supervisor: &Supervisor, group: &str, address: Ipv4Addr, cri: &Path) -> Value {
     let data = supervisor.data();
     let pki = |file: &str| data.join("pki").join(file);
     json!({
@@ -66,7 +72,7 @@ fn configuration(supervisor: &Supervisor, group: &str, address: Ipv4Addr) -> Val
         "authorization": {"mode": "Webhook"},
         "tlsCertFile": pki("kubelet-server.crt"),
         "tlsPrivateKeyFile": pki("kubelet-server.key"),
-        "containerRuntimeEndpoint": format!("unix://{}", containerd::socket(supervisor).display()),
+        "containerRuntimeEndpoint": format!("unix://{}", cri.display()),
         "podLogsDir": data.join("pod-logs"),
         "resolvConf": data.join("resolv.conf"),
         "clusterDNS": [address],

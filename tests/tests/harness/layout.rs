@@ -65,6 +65,19 @@ fn the_renderer_cannot_reach_a_network_a_cluster_or_a_runtime() {
 }
 
 #[test]
+fn the_cri_proxy_has_no_api_client() {
+    let output = Command::new(env!("CARGO"))
+        .args(["tree", "--package", "reeve-proxy-cri", "--edges", "normal", "--prefix", "none", "--offline"])
+        .current_dir(workspace())
+        .output()
+        .unwrap();
+    let tree = String::from_utf8(output.stdout).unwrap();
+    assert!(tree.starts_with("reeve-proxy-cri "), "cargo tree does not answer: {tree}");
+    let found = tree.lines().find(|line| line.starts_with("kube") || line.starts_with("k8s-openapi"));
+    assert_eq!(found, None, "what runs on the host has no API client");
+}
+
+#[test]
 fn every_rust_file_is_reached_by_a_mod() {
     let mut files = Vec::new();
     for package in metadata()["packages"].as_array().unwrap() {

@@ -1,0 +1,66 @@
+//! Small programs of our own over released Go modules, which stand in for what speaks to a part of Reeve.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use sha2::{Digest, Sha256};
+
+use super::{go, is_executable};
+
+/// A program below `tests/assets`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peer {
+    /// A client of the CRI, and an echo of any gRPC call.
+    Cri,
+    /// A hook server that speaks Koordinator's protocol.
+    Koordinator,
+}
+
+impl Peer {
+    pub const ALL: [Peer; 2] = [Peer::Cri, Peer::Koordinator];
+
+    fn name(self) -> &'static str {
+        match self {
+            Peer::Cri => "cri",
+            Peer::Koordinator => "koordinator",
+        }
+    }
+
+    fn folder(self) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("assets").join(self.name())
+    }
+
+    /// Its name has the digest of its source in it: a changed source is another program.
+    pub(super) fn find(self, base: &Path) -> Result<PathBuf> {
+        let cache = base.join("peers");
+        let name = format!("{}-{}", self.name(), self.digest()?);
+        let target = cache.join(&name);
+        if !is_executable(&target) {
+            go::build_into(&cache, &target, &name, |output| {
+                let mut command = go::build_command(output);
+                command.arg("-ldflags=-s -w").arg(".").current_dir(self.folder());
+                Ok(command)
+            })
+            .with_context(|| format!("cannot build the peer {}", self.name()))?;
+        }
+        Ok(target)
+    }
+
+    fn digest(self) -> Result<String> {
+        let folder = self.folder();
+        let unreadable = || format!("cannot read {}", folder.display());
+        let mut files = fs::read_dir(&folder)
+            .with_context(unreadable)?
+            .map(|entry| entry.map(|entry| entry.path()))
+            .collect::<std::io::Result<Vec<_>>>()
+            .with_context(unreadable)?;
+        files.sort();
+        let mut digest = Sha256::new();
+        for file in files {
+            digest.update(file.file_name().unwrap_or_default().as_encoded_bytes());
+            digest.update(fs::read(&file).with_context(unreadable)?);
+        }
+        Ok(digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect())
+    }
+}
