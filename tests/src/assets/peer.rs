@@ -61,6 +61,7 @@ impl Peer {
             digest.update(file.file_name().unwrap_or_default().as_encoded_bytes());
             digest.update(fs::read(&file).with_context(unreadable)?);
         }
-        Ok(digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect())
+        let first = digest.finalize().iter().take(8).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+        Ok(format!("{first:016x}"))
     }
 }

@@ -1,0 +1,129 @@
+//! The command line: our own names, and those of koord-runtime-proxy with its defaults, so that it can be replaced in
+//! place.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::str::FromStr;
+
+use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
+use reeve_process::ProcessArgs;
+
+use crate::hooks::Scope;
+use crate::proxy::Endpoints;
+
+mod klog;
+mod run;
+
+/// Stands between kubelet and the container runtime and lets plugins change or refuse what kubelet asks
+#[derive(Clone, Debug, Parser)]
+#[command(name = "reeve-cri", version = reeve_process::version::LONG)]
+pub struct Args {
+    /// Unix socket to listen on: kubelet's --container-runtime-endpoint
+    #[arg(long, visible_alias = "koord-runtimeproxy-endpoint", value_name = "SOCKET")]
+    #[arg(default_value = "/var/run/koord-runtimeproxy/runtimeproxy.sock")]
+    pub listen: Socket,
+
+    /// Unix socket of the container runtime
+    #[arg(long, visible_alias = "remote-runtime-service-endpoint", value_name = "SOCKET")]
+    #[arg(default_value = "/var/run/containerd/containerd.sock")]
+    pub runtime_endpoint: Socket,
+
+    /// Unix socket for calls of the image service, if the runtime does not serve them
+    #[arg(long, visible_alias = "remote-image-service-endpoint", value_name = "SOCKET")]
+    pub image_endpoint: Option<Socket>,
+
+    /// What is behind the runtime's socket
+    #[arg(long, value_enum, ignore_case = true, default_value = "Containerd", value_name = "MODE")]
+    pub backend_runtime_mode: BackendMode,
+
+    /// Folder with a JSON file for each plugin
+    #[arg(long, value_name = "FOLDER", default_value = "/etc/runtime/hookserver.d")]
+    pub hooks_dir: PathBuf,
+
+    /// Label of pods that plugins are not asked about: their own
+    #[arg(long, value_name = "KEY", default_value = "runtimeproxy.koordinator.sh/skip-hookserver")]
+    pub runtime_hook_server_key: String,
+
+    /// Value of that label
+    #[arg(long, value_name = "VALUE", default_value = "true")]
+    pub runtime_hook_server_val: String,
+
+    /// Namespaces whose pods start although a plugin with failure policy Fail has failed, as static pods do
+    #[arg(long, value_name = "NAMESPACES", value_delimiter = ',', default_value = "kube-system")]
+    pub exempt_namespaces: Vec<String>,
+
+    /// Take the socket on standard input over from the process that started this one
+    #[arg(long, hide = true)]
+    pub take_over: bool,
+
+    /// Where systemd hears of us
+    #[arg(long, env = "NOTIFY_SOCKET", hide = true)]
+    pub notify_socket: Option<String>,
+
+    #[command(flatten)]
+    pub process: ProcessArgs,
+}
+
+/// What is behind the runtime's socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BackendMode {
+    /// a server of the CRI: containerd, CRI-O and others
+    #[value(name = "Containerd")]
+    Containerd,
+}
+
+/// The path of a unix socket, with or without `unix://`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Socket(pub PathBuf);
+
+impl FromStr for Socket {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let path = PathBuf::from(text.strip_prefix("unix://").unwrap_or(text));
+        if path.is_absolute() {
+            return Ok(Self(path));
+        }
+        Err("wanted the absolute path of a unix socket, such as /run/containerd/containerd.sock".to_owned())
+    }
+}
+
+impl Args {
+    /// Reads the command line, or says what is wrong with it and exits.
+    pub fn from_command_line() -> Self {
+        Self::read(std::env::args_os()).unwrap_or_else(|error| error.exit())
+    }
+
+    fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        // On a host, what every network can reach is a door. And a drain has no deadline, since calls have none.
+        let command = Self::command()
+            .mut_arg("admin_address", |arg| arg.default_value("127.0.0.1:9464"))
+            .mut_arg("shutdown_deadline", |arg| arg.default_value("87600h").hide_default_value(true));
+        Self::from_arg_matches(&command.try_get_matches_from(klog::without(arguments))?)
+    }
+
+    fn endpoints(&self) -> Endpoints {
+        Endpoints {
+            runtime: self.runtime_endpoint.0.clone(),
+            image: self.image_endpoint.as_ref().map(|socket| socket.0.clone()),
+        }
+    }
+
+    fn scope(&self) -> Scope {
+        Scope {
+            skip_label: (self.runtime_hook_server_key.clone(), self.runtime_hook_server_val.clone()),
+            exempt_namespaces: self.exempt_namespaces.clone(),
+        }
+    }
+
+    /// Runs the proxy until it is told to stop.
+    pub fn run(self) -> ExitCode {
+        let mut process = self.process.clone();
+        process.share_admin_address = true;
+        reeve_process::run(&process, "reeve-cri", |process| run::proxy(self, process))
+    }
+}
+
+#[cfg(test)]
+mod tests;
