@@ -109,15 +109,12 @@ fn one(pattern: &[u8], at: usize, byte: u8) -> Option<usize> {
             }
             let mut found = false;
             while let Some(low) = inside.first() {
-                match inside {
-                    [low, b'-', high, ..] => {
-                        found |= (low..=high).contains(&&byte);
-                        inside = inside.get(3..)?;
-                    }
-                    _ => {
-                        found |= *low == byte;
-                        inside = inside.get(1..)?;
-                    }
+                if let [low, b'-', high, ..] = inside {
+                    found |= (low..=high).contains(&&byte);
+                    inside = inside.get(3..)?;
+                } else {
+                    found |= *low == byte;
+                    inside = inside.get(1..)?;
                 }
             }
             (found != negates).then_some(end + 1)

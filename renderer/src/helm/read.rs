@@ -84,14 +84,11 @@ impl Reading<'_> {
         let file = self.path(name);
         let Some(bytes) = self.tree.read(&file)? else { return Ok(None) };
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-        match std::str::from_utf8(bytes) {
-            Ok(text) => Ok(Some(text.into())),
-            Err(_) => {
-                self.findings
-                    .push(Diagnostic::error("not-utf8", "this file is not UTF-8 text").at(Location::file(file)));
-                Ok(None)
-            }
-        }
+        let Ok(text) = std::str::from_utf8(bytes) else {
+            self.findings.push(Diagnostic::error("not-utf8", "this file is not UTF-8 text").at(Location::file(file)));
+            return Ok(None);
+        };
+        Ok(Some(text.into()))
     }
 
     /// The first document of a file.
@@ -285,7 +282,7 @@ impl Reading<'_> {
         for name in &self.names {
             let Some(rest) = name.strip_prefix("charts/") else { continue };
             let (chart, file) = rest.split_once('/').unwrap_or((rest, ""));
-            if !chart.starts_with(['_', '.']) && (!file.is_empty() || chart.ends_with(".tgz")) {
+            if !chart.starts_with(['_', '.']) && (!file.is_empty() || tree::extension(chart) == Some("tgz")) {
                 below.entry(chart.to_owned()).or_default().insert(file.to_owned());
             }
         }

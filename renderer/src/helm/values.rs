@@ -83,10 +83,8 @@ pub(super) fn coalesce_tables(over: &Dict, base: &Dict, merge: bool) -> Result<D
             (None, value) => {
                 result.insert(Arc::clone(key), value.clone());
             }
-            (Some(Value::Null), value) => {
-                if !merge && *value != Value::Null {
-                    result.remove(key);
-                }
+            (Some(Value::Null), value) if !merge && *value != Value::Null => {
+                result.remove(key);
             }
             (Some(Value::Dict(over)), Value::Dict(base)) => {
                 result.insert(Arc::clone(key), Value::Dict(coalesce_tables(over, base, merge)?));
@@ -111,11 +109,10 @@ fn with_globals(below: &Dict, above: &Entries) -> Result<Dict, TooDeep> {
         Some(Value::Dict(above)) => {
             for (key, value) in above.entries() {
                 let value = match (globals.get(key), value) {
-                    (None, value) => value.clone(),
                     (Some(Value::Dict(own)), Value::Dict(above)) => Value::Dict(coalesce_tables(above, own, true)?),
                     // Neither a map over something else, nor something else over a map.
                     (Some(_), Value::Dict(_)) | (Some(Value::Dict(_)), _) => continue,
-                    (Some(_), value) => value.clone(),
+                    (_, value) => value.clone(),
                 };
                 globals.insert(Arc::clone(key), value);
             }

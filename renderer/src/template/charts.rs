@@ -269,7 +269,7 @@ fn root_values<'a>(heap: &mut Heap<'a>, scope: &Scope<'a>) -> MapId {
 }
 
 /// The map that a map has under a key, as the values of a chart below.
-fn open_entry<'a>(heap: &mut Heap<'a>, parent: MapId, key: &str) -> MapId {
+fn open_entry(heap: &mut Heap<'_>, parent: MapId, key: &str) -> MapId {
     let found = heap.map(parent).and_then(|map| map.entries.get(key)).cloned();
     let origin = heap.map(parent).and_then(|map| map.origin.clone());
     match found {

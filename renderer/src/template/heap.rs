@@ -128,11 +128,12 @@ impl<'a> Heap<'a> {
     }
 }
 
-/// Whether data is a map, or a list that holds one: what Go could change in place.
+/// Whether data is a map, or a list that may hold one: what Go could change in place. Looks no deeper, since a list can
+/// hold another twice, sixty times over.
 pub(super) fn is_changeable(value: &Value) -> bool {
     match value {
         Value::Dict(_) => true,
-        Value::List(list) => list.items().iter().any(is_changeable),
+        Value::List(list) => list.items().iter().any(|item| matches!(item, Value::List(_) | Value::Dict(_))),
         Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Text(_) => false,
     }
 }

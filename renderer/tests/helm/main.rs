@@ -8,6 +8,7 @@
 
 mod charts;
 mod helm;
+mod hostile;
 mod objects;
 mod ours;
 mod truth;

@@ -7,6 +7,7 @@ mod data;
 mod fields;
 mod files;
 mod functions;
+mod kinds;
 mod lists;
 mod maps;
 mod statements;

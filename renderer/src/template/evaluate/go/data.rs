@@ -48,7 +48,7 @@ impl<'a> Evaluator<'a> {
             }
             Item::ChartFiles(set) => {
                 let mut entries = BTreeMap::new();
-                for path in self.chart_paths(set) {
+                for path in set.paths() {
                     self.step(span)?;
                     if let Item::Data(content) = self.chart_file(set, &path, span)? {
                         entries.insert(path, content);
@@ -100,7 +100,7 @@ impl<'a> Evaluator<'a> {
                 self.pay(dict.len() as u64 * NODE * 2, span)?;
                 Ok(Item::Map(self.heap.open(&dict)))
             }
-            Value::List(list) if list.items().iter().any(is_changeable) => {
+            Value::List(list) if is_changeable(&Value::List(list.clone())) => {
                 self.pay(list.len() as u64 * NODE, span)?;
                 let mut items = Vec::with_capacity(list.len());
                 for item in list.items() {
@@ -197,7 +197,9 @@ impl<'a> Evaluator<'a> {
     /// A list of these.
     pub(super) fn list_of(&mut self, items: Vec<Item<'a>>, span: Span) -> Result<Item<'a>, Fault> {
         self.pay(items.len() as u64 * NODE, span)?;
-        let plain = items.iter().all(|item| matches!(item, Item::Data(value) if !is_changeable(value)));
+        let plain = items
+            .iter()
+            .all(|item| matches!(item, Item::Data(value) if !matches!(value, Value::List(_) | Value::Dict(_))));
         if !plain {
             let items =
                 items.into_iter().map(|item| if matches!(item, Item::Unset) { Item::Data(Value::Null) } else { item });

@@ -15,11 +15,14 @@ use crate::template::operators::NODE;
 use crate::template::program::Span;
 use crate::value::Value;
 
-impl<'a> Evaluator<'a> {
-    pub(super) fn chart_paths(&self, set: &FileSet<'a>) -> Vec<Arc<str>> {
-        set.selected.clone().unwrap_or_else(|| set.files.paths())
+impl FileSet<'_> {
+    /// The paths of the files in hand.
+    pub(super) fn paths(&self) -> Vec<Arc<str>> {
+        self.selected.clone().unwrap_or_else(|| self.files.paths())
     }
+}
 
+impl<'a> Evaluator<'a> {
     /// The content of a file; nothing if there is none.
     pub(super) fn chart_file(&mut self, set: &FileSet<'a>, path: &str, span: Span) -> Result<Item<'a>, Fault> {
         let is_selected = set.selected.as_ref().is_none_or(|selected| selected.iter().any(|known| &**known == path));
@@ -57,7 +60,7 @@ impl<'a> Evaluator<'a> {
                 Ok(Some(Item::Data(lines)))
             }
             ("Glob", Some(pattern), _) => {
-                let paths = self.chart_paths(set);
+                let paths = set.paths();
                 let cost = paths.iter().fold(1000 + pattern.len() as u64 * 16, |cost, path| cost + path.len() as u64);
                 self.budget.steps(cost).map_err(|exceeded| self.exceeded(span, exceeded))?;
                 // As in Helm: a pattern that cannot be read means all files.
@@ -77,7 +80,7 @@ impl<'a> Evaluator<'a> {
     /// `AsConfig` and `AsSecrets`: YAML of the files by their name without folder.
     fn chart_files_yaml(&mut self, set: &FileSet<'a>, encode: bool, span: Span) -> Result<Item<'a>, Fault> {
         let mut entries: BTreeMap<Arc<str>, Value> = BTreeMap::new();
-        for path in self.chart_paths(set) {
+        for path in set.paths() {
             self.step(span)?;
             let name = path.rsplit('/').next().unwrap_or(&path);
             let text = match self.chart_file(set, &path, span)? {

@@ -132,23 +132,7 @@ impl<'a> Evaluator<'a> {
             Native::Tpl => self.go_tpl(given),
             Native::Lookup => Ok(Item::Map(self.heap.add_map(std::collections::BTreeMap::new()))),
             Native::Required => self.required(given),
-            Native::Default => {
-                let value = given.at(1);
-                Ok(if given.items.len() > 1 && !self.is_empty_item(&value) { value } else { given.at(0) })
-            }
-            Native::Coalesce => {
-                let found = given.items.iter().find(|item| !self.is_empty_item(item)).cloned();
-                Ok(found.unwrap_or(Item::Unset))
-            }
-            Native::Ternary => match given.at(2) {
-                Item::Data(Value::Bool(truth)) => Ok(given.at(usize::from(!truth))),
-                Item::Poison(poison) => Err(self.poisoned_use(&poison, given.span, "a condition")),
-                other => Err(self.wrong_type(&other, "a boolean", given.span_of(2))),
-            },
-            Native::Empty => match given.at(0) {
-                Item::Poison(poison) => Err(self.poisoned_use(&poison, given.span, "a condition")),
-                item => Ok(Item::Data(Value::Bool(self.is_empty_item(&item)))),
-            },
+            Native::Default | Native::Coalesce | Native::Ternary | Native::Empty => self.chosen(given),
             Native::KindOf | Native::KindIs | Native::TypeOf | Native::TypeIs => self.kinds(given),
             Native::ToString => match self.printed(&given.at(0), given.span)? {
                 Ok(text) => Ok(Item::Data(Value::Text(text))),
@@ -180,6 +164,29 @@ impl<'a> Evaluator<'a> {
         }
     }
 
+    /// Functions that choose one of their arguments, or say whether there is one.
+    fn chosen(&mut self, given: &Given<'a, '_>) -> Result<Item<'a>, Fault> {
+        match given.native {
+            Native::Default => {
+                let value = given.at(1);
+                Ok(if given.items.len() > 1 && !self.is_empty_item(&value) { value } else { given.at(0) })
+            }
+            Native::Coalesce => {
+                let found = given.items.iter().find(|item| !self.is_empty_item(item)).cloned();
+                Ok(found.unwrap_or(Item::Unset))
+            }
+            Native::Ternary => match given.at(2) {
+                Item::Data(Value::Bool(truth)) => Ok(given.at(usize::from(!truth))),
+                Item::Poison(poison) => Err(self.poisoned_use(&poison, given.span, "a condition")),
+                other => Err(self.wrong_type(&other, "a boolean", given.span_of(2))),
+            },
+            _ => match given.at(0) {
+                Item::Poison(poison) => Err(self.poisoned_use(&poison, given.span, "a condition")),
+                item => Ok(Item::Data(Value::Bool(self.is_empty_item(&item)))),
+            },
+        }
+    }
+
     fn required(&mut self, given: &Given<'a, '_>) -> Result<Item<'a>, Fault> {
         let value = given.at(1);
         if !matches!(given.at(0), Item::Data(Value::Text(_))) {
@@ -208,96 +215,8 @@ impl<'a> Evaluator<'a> {
             Item::Map(id) => self.heap.map(*id).is_none_or(|map| map.entries.is_empty() && map.shape == Shape::Map),
             Item::Slice(id) => self.heap.list(*id).is_empty(),
             Item::Bytes(bytes) => bytes.is_empty(),
-            Item::ChartFiles(set) => self.chart_paths(set).is_empty(),
+            Item::ChartFiles(set) => set.paths().is_empty(),
             _ => false,
-        }
-    }
-
-    fn kinds(&mut self, given: &Given<'a, '_>) -> Result<Item<'a>, Fault> {
-        let (wanted, item) = match given.native {
-            Native::KindIs | Native::TypeIs => (Some(given.at(0)), given.at(1)),
-            _ => (None, given.at(0)),
-        };
-        let is_kind = matches!(given.native, Native::KindOf | Native::KindIs);
-        let name = match &item {
-            Item::Unset | Item::Data(Value::Null) => {
-                if is_kind {
-                    "invalid"
-                } else {
-                    "<nil>"
-                }
-            }
-            Item::Data(Value::Bool(_)) => "bool",
-            Item::Data(Value::Int(_)) => "int",
-            Item::Data(Value::Float(_)) => "float64",
-            Item::Data(Value::Text(_)) => "string",
-            Item::Data(Value::List(_)) | Item::Slice(_) => {
-                if is_kind {
-                    "slice"
-                } else {
-                    "[]interface {}"
-                }
-            }
-            Item::Bytes(_) => {
-                if is_kind {
-                    "slice"
-                } else {
-                    "[]uint8"
-                }
-            }
-            Item::ChartFiles(_) => {
-                if is_kind {
-                    "map"
-                } else {
-                    "engine.files"
-                }
-            }
-            Item::Map(id) => match self.heap.map(*id).map_or(Shape::Map, |map| map.shape) {
-                Shape::Map if is_kind => "map",
-                Shape::Map => "map[string]interface {}",
-                Shape::Values => {
-                    if is_kind {
-                        "map"
-                    } else {
-                        "chartutil.Values"
-                    }
-                }
-                Shape::Struct(name) => {
-                    if is_kind {
-                        "struct"
-                    } else {
-                        name
-                    }
-                }
-                Shape::Versions => {
-                    if is_kind {
-                        "slice"
-                    } else {
-                        "chartutil.VersionSet"
-                    }
-                }
-                Shape::KubeVersion => {
-                    if is_kind {
-                        "struct"
-                    } else {
-                        "chartutil.KubeVersion"
-                    }
-                }
-                Shape::Capabilities => {
-                    if is_kind {
-                        "ptr"
-                    } else {
-                        "*chartutil.Capabilities"
-                    }
-                }
-            },
-            Item::Poison(poison) => return Ok(Item::Poison(Rc::clone(poison))),
-            _ => "map",
-        };
-        match wanted {
-            None => Ok(Item::Data(Value::from(name))),
-            Some(Item::Data(Value::Text(wanted))) => Ok(Item::Data(Value::Bool(&*wanted == name))),
-            Some(other) => Err(self.wrong_type(&other, "text", given.span_of(0))),
         }
     }
 

@@ -54,13 +54,11 @@ impl<'a> Evaluator<'a> {
 
     fn list_at(&mut self, given: &Given<'a, '_>, at: usize) -> Result<Vec<Item<'a>>, Fault> {
         let item = given.at(at);
-        match self.items_of(&item, given.span)? {
-            Some(items) => Ok(items),
-            None => {
-                let wanted = format!("a list for `{}`", name_of(given.native));
-                Err(self.wrong_type(&item, &wanted, given.span_of(at)))
-            }
+        if let Some(items) = self.items_of(&item, given.span)? {
+            return Ok(items);
         }
+        let wanted = format!("a list for `{}`", name_of(given.native));
+        Err(self.wrong_type(&item, &wanted, given.span_of(at)))
     }
 
     fn length(&mut self, item: &Item<'a>, span: Span) -> Result<Item<'a>, Fault> {
@@ -73,7 +71,7 @@ impl<'a> Evaluator<'a> {
                 self.read_whole(*id);
                 self.heap.map(*id).map_or(0, |map| map.entries.len())
             }
-            Item::ChartFiles(set) => self.chart_paths(set).len(),
+            Item::ChartFiles(set) => set.paths().len(),
             other => return Err(self.wrong_type(other, "text, a list or a map to have a length", span)),
         };
         Ok(Item::Data(Value::Int(i64::try_from(length).unwrap_or(i64::MAX))))

@@ -47,7 +47,7 @@ impl<'a> Evaluator<'a> {
             }
             Item::Slice(id) => Ok(!self.heap.list(*id).is_empty()),
             Item::Bytes(bytes) => Ok(!bytes.is_empty()),
-            Item::ChartFiles(set) => Ok(!self.chart_paths(set).is_empty()),
+            Item::ChartFiles(set) => Ok(!set.paths().is_empty()),
             Item::Poison(poison) => Err(self.poisoned_use(poison, span, "a condition")),
             Item::Missing(_)
             | Item::Facts(_)
@@ -66,7 +66,7 @@ impl<'a> Evaluator<'a> {
             Item::Unset | Item::Data(Value::Null) => Vec::new(),
             Item::Data(Value::Int(count)) => {
                 let count = u64::try_from(*count).unwrap_or(0);
-                return self.count(node, count, span);
+                return self.count(node, count);
             }
             Item::Poison(poison) => return Err(self.poisoned_use(poison, span, "a loop")),
             other => self.pairs(other, span)?,
@@ -82,7 +82,7 @@ impl<'a> Evaluator<'a> {
         Ok(Flow::Next)
     }
 
-    fn count(&mut self, node: &Range, count: u64, _: Span) -> Result<Flow, Fault> {
+    fn count(&mut self, node: &Range, count: u64) -> Result<Flow, Fault> {
         if count == 0 {
             return self.run(&node.otherwise);
         }
@@ -126,19 +126,19 @@ impl<'a> Evaluator<'a> {
             }
             Item::ChartFiles(set) => {
                 let mut pairs = Vec::new();
-                for path in self.chart_paths(set) {
+                for path in set.paths() {
                     let content = self.chart_file(set, &path, span)?;
                     pairs.push((Item::Data(Value::Text(path)), content));
                 }
                 Ok(pairs)
             }
-            other => match self.items_of(other, span)? {
-                Some(items) => Ok(items.into_iter().enumerate().map(|(at, item)| (number(at), item)).collect()),
-                None => {
-                    let message = format!("{} has no items to range over", self.described(other, span));
-                    Err(self.fault("template-type", span, message))
+            other => {
+                if let Some(items) = self.items_of(other, span)? {
+                    return Ok(items.into_iter().enumerate().map(|(at, item)| (number(at), item)).collect());
                 }
-            },
+                let message = format!("{} has no items to range over", self.described(other, span));
+                Err(self.fault("template-type", span, message))
+            }
         }
     }
 
@@ -193,8 +193,7 @@ impl<'a> Evaluator<'a> {
     pub(super) fn described(&self, item: &Item<'a>, span: Span) -> String {
         let source = crate::template::fault::quoted(&self.program, span);
         let kind = match item {
-            Item::Unset => "nil",
-            Item::Data(Value::Null) => "nil",
+            Item::Unset | Item::Data(Value::Null) => "nil",
             other => other.kind(),
         };
         format!("{source} is {kind}, which")
