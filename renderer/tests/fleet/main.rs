@@ -4,6 +4,7 @@
 #![cfg(test)]
 
 mod health;
+mod helm;
 mod messages;
 mod policy;
 mod properties;

@@ -186,8 +186,16 @@ impl<'a> Evaluator<'a> {
                 let found = called.program.macros.get(called.number as usize)?;
                 (key == "name").then(|| Item::Data(Value::text(Arc::clone(&found.name))))
             }
-            Item::Data(_) | Item::Unset | Item::Missing(_) | Item::Facts(_) | Item::Files(_) => None,
-            Item::Map(_) | Item::Slice(_) | Item::ChartFiles(_) | Item::Bytes(_) | Item::Poison(_) => None,
+            Item::Data(_)
+            | Item::Unset
+            | Item::Missing(_)
+            | Item::Facts(_)
+            | Item::Files(_)
+            | Item::Map(_)
+            | Item::Slice(_)
+            | Item::ChartFiles(_)
+            | Item::Bytes(_)
+            | Item::Poison(_) => None,
         }
     }
 

@@ -168,15 +168,13 @@ impl Lexer<'_> {
     fn inside(&mut self, letter: char, start: usize) -> Result<(), Mistake> {
         match letter {
             ' ' | '\t' | '\r' | '\n' => {
-                // One that begins ` -}}` belongs to the delimiter.
-                let rest = self.rest();
-                let spaces = rest.len() - rest.trim_start_matches(SPACES).len();
-                let before_trim = spaces > 1 && rest[spaces..].starts_with("-}}");
-                self.at += if before_trim { spaces - 1 } else { spaces };
-                self.push(Token::Space, start);
+                self.space(start);
                 Ok(())
             }
-            '=' => self.single(Token::Assign),
+            '=' => {
+                self.single(Token::Assign);
+                Ok(())
+            }
             ':' => {
                 if self.rest().starts_with(":=") {
                     self.at += 2;
@@ -185,18 +183,22 @@ impl Lexer<'_> {
                 }
                 self.mistake(start, "a `:` must be followed by `=`")
             }
-            '|' => self.single(Token::Pipe),
-            ',' => self.single(Token::Comma),
+            '|' | ',' => {
+                self.single(if letter == '|' { Token::Pipe } else { Token::Comma });
+                Ok(())
+            }
             '(' => {
                 self.brackets += 1;
-                self.single(Token::OpenBracket)
+                self.single(Token::OpenBracket);
+                Ok(())
             }
             ')' => {
                 if self.brackets == 0 {
                     return self.mistake(start, "a `)` closes nothing");
                 }
                 self.brackets -= 1;
-                self.single(Token::CloseBracket)
+                self.single(Token::CloseBracket);
+                Ok(())
             }
             '"' => self.quoted(start, '"', Token::Quoted),
             '\'' => self.quoted(start, '\'', Token::Character),
@@ -226,22 +228,26 @@ impl Lexer<'_> {
         }
     }
 
-    fn single(&mut self, token: Token) -> Result<(), Mistake> {
+    /// White space; one that begins ` -}}` belongs to the delimiter.
+    fn space(&mut self, start: usize) {
+        let rest = self.rest();
+        let spaces = rest.len() - rest.trim_start_matches(SPACES).len();
+        let before_trim = spaces > 1 && rest[spaces..].starts_with("-}}");
+        self.at += if before_trim { spaces - 1 } else { spaces };
+        self.push(Token::Space, start);
+    }
+
+    fn single(&mut self, token: Token) {
         let start = self.at;
         self.at += 1;
         self.push(token, start);
-        Ok(())
     }
 
     fn quoted(&mut self, start: usize, quote: char, token: Token) -> Result<(), Mistake> {
         let mut letters = self.rest().char_indices().skip(1);
         while let Some((at, letter)) = letters.next() {
             match letter {
-                '\\' => {
-                    if letters.next().is_none_or(|(_, letter)| letter == '\n') {
-                        break;
-                    }
-                }
+                '\\' if letters.next().is_none_or(|(_, letter)| letter == '\n') => break,
                 '\n' => break,
                 letter if letter == quote => {
                     self.at = start + at + 1;

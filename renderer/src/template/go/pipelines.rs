@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::functions::{self, Function, Native};
 use super::lexer::{Lexeme, Mistake, Token};
-use super::statements::unknown_variable;
+use super::statements::{slot, unknown_variable};
 use super::{Parser, literals};
 use crate::template::program::{Expression, Field, FunctionCall, Kind, Span, Step};
 use crate::value::Value;
@@ -180,15 +180,15 @@ impl Parser<'_> {
                     None => return Err(unknown_function(name, span)),
                 },
             },
-            Token::Dot => Operand::Constant(self.slot(span, self.scope.dot)),
+            Token::Dot => Operand::Constant(slot(span, self.scope.dot)),
             Token::Field => {
                 let step = Step { key: source.trim_start_matches('.').into(), end: span.end };
                 let dot = Span { start: span.start, end: span.start };
-                Operand::Chain(self.slot(dot, self.scope.dot), vec![step], span)
+                Operand::Chain(slot(dot, self.scope.dot), vec![step], span)
             }
             Token::Variable => {
-                let slot = self.scope.find(source).ok_or_else(|| unknown_variable(source, span))?;
-                Operand::Bare(self.slot(span, slot))
+                let found = self.scope.find(source).ok_or_else(|| unknown_variable(source, span))?;
+                Operand::Bare(slot(span, found))
             }
             Token::Number => match literals::number(source) {
                 Ok(value) => constant(value),

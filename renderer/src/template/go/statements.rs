@@ -301,10 +301,6 @@ impl Parser<'_> {
         })
     }
 
-    pub(super) fn slot(&self, span: Span, slot: u32) -> Expression {
-        Expression { span, kind: Kind::Slot(slot) }
-    }
-
     /// The next token.
     pub(super) fn next(&mut self) -> Lexeme {
         let lexeme = self.lexemes.get(self.at).copied();
@@ -340,4 +336,9 @@ impl Parser<'_> {
 
 pub(super) fn unknown_variable(name: &str, span: Span) -> Mistake {
     Mistake { message: format!("the variable `{name}` is not declared"), span }
+}
+
+/// What a variable or the dot holds.
+pub(super) fn slot(span: Span, slot: u32) -> Expression {
+    Expression { span, kind: Kind::Slot(slot) }
 }

@@ -1,0 +1,107 @@
+//! Charts in Helm's shape inside a repository: charts below charts, values, the cache, and why a field is what it is.
+
+use reeve_renderer::budget::Limits;
+use reeve_renderer::cache::{MemoryCache, NoCache};
+use reeve_renderer::explain;
+use reeve_renderer::render::Renderer;
+use reeve_renderer::resolve::resolve;
+use reeve_renderer::tree::MemoryTree;
+use reeve_renderer::value::Value;
+
+use crate::repository::{bundle, load, with};
+
+const CONFIG: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}-{{ .Chart.Name }}\ndata:\n  values: {{ toJson .Values | quote }}\n";
+
+/// The small repository with a chart in Helm's syntax that has one below it under two names.
+fn tree(more: &[(&str, &str)]) -> MemoryTree {
+    let chart = "apiVersion: v2\nname: web\nversion: 1.0.0\nsource: anything\ndependencies:\n- {name: sub, version: 1.x, condition: sub.enabled, tags: [back]}\n- {name: sub, version: 1.x, alias: other, condition: other.enabled, import-values: [up]}\n";
+    let sub = "charts/web/1.0.0/charts/sub";
+    let mut tree = with(&[
+        ("charts/web/1.0.0/templates/config.yaml.j2", ""),
+        ("charts/web/1.0.0/Chart.yaml", chart),
+        ("charts/web/1.0.0/values.yaml", "gone: 1\nglobal: {g: 1}\nsub: {a: 2}\nother: {enabled: false}\n"),
+        ("charts/web/1.0.0/templates/config.yaml", CONFIG),
+    ]);
+    tree.write(format!("{sub}/Chart.yaml"), "apiVersion: v1\nname: sub\nversion: 1.2.0\n");
+    tree.write(format!("{sub}/values.yaml"), "a: 1\nb: 1\nexports: {up: {handed: true}}\n");
+    tree.write(format!("{sub}/templates/config.yaml"), CONFIG);
+    tree.write(
+        format!("{sub}/templates/tests/test.yaml"),
+        "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ uuidv4 }}\n  annotations: {helm.sh/hook: test}\n",
+    );
+    for (path, text) in more {
+        tree.write(*path, text);
+    }
+    tree
+}
+
+/// The values that each object says it saw.
+fn seen(tree: &MemoryTree) -> Vec<(String, serde_json::Value)> {
+    let bundle = bundle(tree, "us-1", &NoCache);
+    let object = |object: &reeve_renderer::bundle::Object| {
+        let json = serde_json::Value::from(&Value::Dict(object.value.clone()));
+        let values = serde_json::from_str(json["data"]["values"].as_str().expect("text")).expect("JSON");
+        (object.key.name.to_string(), values)
+    };
+    bundle.components[0].objects.iter().map(object).collect()
+}
+
+#[test]
+fn a_chart_below_sees_its_own_values_and_the_globals() {
+    let runtime =
+        "kind: Runtime\ncomponents:\n  web:\n    values:\n      gone: null\n      kept: null\n      sub: {b: 5}\n";
+    let seen = seen(&tree(&[("runtimes/us-1.yaml", runtime), ("layers/base.yaml", "kind: Layer\nvalues: {}\n")]));
+    let names: Vec<&str> = seen.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["web-sub", "web-web"]);
+    let exports = serde_json::json!({"up": {"handed": true}});
+    assert_eq!(seen[0].1, serde_json::json!({"a": 2, "b": 5, "exports": exports, "global": {"g": 1}}));
+    assert_eq!(seen[1].1["kept"], serde_json::Value::Null);
+    assert!(seen[1].1.get("gone").is_none(), "{}", seen[1].1);
+}
+
+#[test]
+fn conditions_tags_and_aliases_decide_which_charts_take_part() {
+    for (values, expected) in [
+        ("sub: {enabled: false}", vec!["web-web"]),
+        ("tags: {back: false}", vec!["web-web"]),
+        ("other: {enabled: true}", vec!["web-other", "web-sub", "web-web"]),
+    ] {
+        let runtime = format!("kind: Runtime\ncomponents:\n  web:\n    values:\n      {values}\n");
+        let seen = seen(&tree(&[("runtimes/us-1.yaml", &runtime)]));
+        let names: Vec<&str> = seen.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, expected, "{values}");
+        let handed = seen.last().expect("the chart itself").1.get("handed").is_some();
+        assert_eq!(handed, expected.len() == 3, "{values}");
+    }
+}
+
+#[test]
+fn one_render_serves_all_runtimes_that_give_it_the_same() {
+    let runtime = "kind: Runtime\nlabels: {region: us}\ncomponents: {web: {}}\n";
+    let tree = tree(&[("runtimes/us-1.yaml", runtime), ("runtimes/us-2.yaml", runtime)]);
+    let cache = MemoryCache::new(1 << 20);
+    bundle(&tree, "us-1", &cache);
+    bundle(&tree, "us-2", &cache);
+    assert_eq!(cache.counts(), (1, 1));
+}
+
+#[test]
+fn a_field_of_a_helm_template_is_explained_by_the_value_behind_it() {
+    let tree = tree(&[
+        ("runtimes/us-1.yaml", "kind: Runtime\ncomponents: {web: {}}\n"),
+        (
+            "charts/web/1.0.0/templates/config.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}\ndata:\n  a: {{ .Values.sub.a | quote }}\n",
+        ),
+    ]);
+    let (fleet, _) = load(&tree);
+    let resolved = resolve(&fleet, "us-1").expect("it is there").expect("it resolves");
+    let component = &resolved.components[0];
+    let renderer = Renderer::new(&fleet.settings, &NoCache);
+    let drafts = renderer.drafts(&resolved, component).expect("it renders");
+    let draft = drafts.iter().flatten().find(|draft| &*draft.name == "web").expect("the object");
+    let reason = explain::field(&resolved, component, draft, &"data.a".parse().expect("a path"), Limits::default());
+    let values: Vec<String> = reason.values.iter().map(ToString::to_string).collect();
+    assert_eq!(values, ["sub.a"]);
+    assert_eq!(&*reason.origin.file, "charts/web/1.0.0/templates/config.yaml");
+}
