@@ -94,8 +94,7 @@ fn without_a_name_all_parts_run_and_all_tests_are_one_call_of_cargo() {
     let registry = Registry::read().unwrap();
     let names = |verb| registry.select(verb, &[]).unwrap().into_iter().map(|part| part.name).collect::<Vec<_>>();
     assert_eq!(names(Verb::Test), ["all"]);
-    assert_eq!(names(Verb::Fuzz), ["repository", "schema", "template", "yaml"]);
-    for verb in [Verb::Bench, Verb::Soak, Verb::E2e] {
+    for verb in [Verb::Bench, Verb::Soak, Verb::E2e, Verb::Fuzz] {
         assert_eq!(names(verb).len(), registry.parts(verb).len(), "{verb}");
     }
 }
