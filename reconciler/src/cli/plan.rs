@@ -10,10 +10,12 @@ use reeve_crds::runtime::policy::DeletionPolicy;
 use reeve_reconciler::admission::Allowed;
 use reeve_reconciler::owner::Owner;
 use reeve_reconciler::preview::{Model, ending, jobs, preview};
+use reeve_reconciler::source::spec;
 use reeve_renderer::cache::MemoryCache;
 use reeve_renderer::diagnostic::Diagnostic;
 use reeve_renderer::findings::Findings;
 use reeve_renderer::fleet::{Fleet, Loader};
+use reeve_renderer::resolve::resolve;
 
 use super::args::plan::{PlanArgs, PlanFormat};
 use super::failure::Failure;
@@ -26,7 +28,7 @@ mod online;
 mod outlook;
 mod text;
 
-use outlook::{Outlook, Seen};
+use outlook::{Outlook, Seen, Still};
 
 /// What would be done to runtimes that get the same.
 pub(super) struct Group {
@@ -127,7 +129,8 @@ fn between(before: &Source, after: &Source, args: &PlanArgs) -> Result<Outcome, 
             .filter_map(|name| Some((name.clone(), wanted::one(&old, &cache, name, &before.shown, "")?.ok()?)))
             .collect();
         let kept = now.iter().map(|now| (now.runtime.clone(), change(was.get(&now.runtime), now, args)));
-        let gone = ended.iter().map(|name| (name.clone(), end(name, was.get(name))));
+        let over_budget = over_budget(&old, &new);
+        let gone = ended.iter().map(|name| (name.clone(), end(name, was.get(name), over_budget.as_deref())));
         let plans: BTreeMap<Arc<str>, Outlook> = kept.chain(gone).collect();
         plans.into_iter().collect()
     });
@@ -151,9 +154,32 @@ fn change(was: Option<&Wanted>, now: &Wanted, args: &PlanArgs) -> Outlook {
     Outlook::of(&now.desired.components, &now.spec, plan, &mut seen, allowed(args))
 }
 
+/// Why no runtime is removed whose objects would go with it, if too many would be.
+fn over_budget(old: &Fleet, new: &Fleet) -> Option<String> {
+    let deletes = |name: &&Arc<str>| {
+        let spec = resolve(old, name).and_then(Result::ok).and_then(|resolved| spec(&resolved).ok());
+        spec.is_some_and(|spec| spec.deletion_policy == DeletionPolicy::Delete)
+    };
+    if old.runtimes.keys().all(|name| new.runtimes.contains_key(name)) {
+        return None;
+    }
+    let all: Vec<&Arc<str>> = old.runtimes.keys().filter(deletes).collect();
+    let removed = all.iter().filter(|name| !new.runtimes.contains_key(**name)).count();
+    let (limit, all) = (old.settings.removals, all.len());
+    (!limit.allows(removed, all)).then(|| {
+        format!(
+            "its file left Git with those of {removed} of {all} runtimes with deletionPolicy Delete, and limits.removals \
+             allows {limit}: none of them is removed"
+        )
+    })
+}
+
 /// What becomes of a runtime whose file is gone. What could not be rendered was never applied.
-fn end(runtime: &Arc<str>, was: Option<&Wanted>) -> Outlook {
+fn end(runtime: &Arc<str>, was: Option<&Wanted>, over_budget: Option<&str>) -> Outlook {
     let Some(was) = was else { return Outlook { ended: Some(DeletionPolicy::default()), ..Outlook::default() } };
+    if let Some(message) = over_budget.filter(|_| was.spec.deletion_policy == DeletionPolicy::Delete) {
+        return Outlook::still(Still::Refused(message.to_owned()));
+    }
     let owner = Owner::new("", runtime);
     let model = Model::of(runtime, &owner, Some(&was.desired));
     let policy = was.spec.deletion_policy;

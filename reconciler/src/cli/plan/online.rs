@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures::{StreamExt as _, stream};
-use reeve_crds::runtime::policy::{DeletionPolicy, Recreate};
+use reeve_crds::runtime::policy::Recreate;
 use reeve_crds::{Runtime, RuntimeSpec};
 use reeve_reconciler::clock::Clock;
 use reeve_reconciler::cluster::{Account, Applier, ApplyError, Foreseen, KindsError};
@@ -100,10 +100,7 @@ async fn plan_one(reach: &Reach, following: &Following, wanted: &Wanted, args: &
 async fn end_one(reach: &Reach, following: &Following, name: &Arc<str>, object: &Runtime) -> Result<Outlook, Failure> {
     let RuntimeSpec { deletion_policy, drift, prune, .. } = &object.spec;
     if let Some(what) = following.suspended(name) {
-        // A Runtime that is suspended goes all the same if its objects need not.
-        if what.starts_with("GitSource") || *deletion_policy == DeletionPolicy::Delete {
-            return Ok(Outlook::still(Still::Suspended(what)));
-        }
+        return Ok(Outlook::still(Still::Suspended(what)));
     }
     let ledger = reach.ledger(name).await?;
     watch(reach, [], &ledger).await?;

@@ -165,3 +165,25 @@ in runtime eu-3
     let ended = repository.reeve(&plan).with(1);
     assert!(ended.out.ends_with("4 to create, 0 to change, 0 to repair, 0 to delete; 0 stay as they are\n"));
 }
+
+#[test]
+fn a_commit_that_removes_too_many_runtimes_is_told_to_remove_none() {
+    let repository = Repository::fleet();
+    let names: Vec<String> = (1..=6).map(|at| format!("runtimes/eu-1{at}.yaml")).collect();
+    for name in &names {
+        repository.write(name, "kind: Runtime\npolicy: { deletionPolicy: Delete }\n");
+    }
+    repository.commit();
+    for name in &names {
+        std::fs::remove_file(repository.file(name)).unwrap();
+    }
+    repository.commit();
+    let told = repository.reeve(&["plan", "--rev", "HEAD~1..HEAD"]).with(1).out;
+    let words = "refused: its file left Git with those of 6 of 6 runtimes with deletionPolicy Delete, and limits.removals \
+                 allows 10%: none of them is removed";
+    assert!(told.contains(words) && told.contains("0 to delete, 6 refused"), "{told}");
+    std::fs::write(repository.file(&names[0]), "kind: Runtime\npolicy: { deletionPolicy: Delete }\n").unwrap();
+    repository.commit();
+    let told = repository.reeve(&["plan", "--rev", "HEAD~2..HEAD"]).with(1).out;
+    assert!(told.contains("5 runtimes to end"), "five may go in any case: {told}");
+}
