@@ -128,7 +128,7 @@ pub fn released(program: Released) -> Result<Option<PathBuf>> {
     Ok(found)
 }
 
-/// As [`released`], without the line.
+/// As [`released()`], without the line.
 pub(crate) fn find_released(program: Released) -> Result<Option<PathBuf>> {
     program.find(&cache_base()?)
 }

@@ -1,6 +1,6 @@
 //! The parts that `make test|bench|soak|e2e|fuzz` runs, as `parts.toml` lists them.
 //!
-//! Owns what a line of that table means and which command it becomes. [`run`] is the edge that builds what a part needs
+//! Owns what a line of that table means and which command it becomes. [`run()`] is the edge that builds what a part needs
 //! and starts the command.
 
 use std::collections::BTreeMap;

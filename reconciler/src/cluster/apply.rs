@@ -96,7 +96,7 @@ impl Applier {
                 }
                 Err(Sending::Conflict(conflict)) => forced = self.give_way(&write, conflict, freed).await?,
                 Err(Sending::Refused(refusal)) if refusal.reason == Reason::Immutable && !made_room => {
-                    self.make_room(&write, refusal).await?;
+                    self.make_room(&write, &refusal).await?;
                     made_room = true;
                 }
                 // Somebody wrote since it was read: whose it is has to be seen anew.
@@ -174,7 +174,7 @@ impl Applier {
             let accept = if wants_whole(&kind) { JSON } else { METADATA_ONLY };
             let options = format!("force={force}");
             let value = this.patch(&client, &object, &kind, (APPLY, accept), &options, &body).await?;
-            let (metadata, live) = this.read(&kind, value);
+            let (metadata, live) = this.read(&kind, &value);
             this.hub.written(object.key.clone(), live.clone());
             Ok(Sent { metadata, live })
         };
@@ -239,7 +239,7 @@ impl Applier {
     }
 
     /// Whether an object may be deleted and made anew, since it cannot be changed.
-    pub(super) fn may_recreate(&self, object: &DesiredObject, refusal: Refusal) -> Result<(), ApplyError> {
+    pub(super) fn may_recreate(&self, object: &DesiredObject, refusal: &Refusal) -> Result<(), ApplyError> {
         let precious = is_precious(&object.key.group, &object.key.kind);
         let advice = match (precious, self.recreate) {
             (false, Recreate::OnImmutable) => return Ok(()),
@@ -253,7 +253,7 @@ impl Applier {
     }
 
     /// Deletes what cannot be changed, if that is allowed, so that it can be made anew.
-    async fn make_room(&self, write: &Write<'_>, refusal: Refusal) -> Result<(), ApplyError> {
+    async fn make_room(&self, write: &Write<'_>, refusal: &Refusal) -> Result<(), ApplyError> {
         self.may_recreate(write.object, refusal)?;
         let uid = self.hub.get(&write.object.key).map(|live| live.uid);
         match self.delete(&write.object.key, write.kind, uid.as_deref()).await? {
@@ -263,13 +263,13 @@ impl Applier {
     }
 
     /// Lets everybody know an object that no watch shows.
-    pub fn take_in(&self, key: &ObjectKey, kind: &Kind, value: Value) {
+    pub fn take_in(&self, key: &ObjectKey, kind: &Kind, value: &Value) {
         self.hub.written(key.clone(), self.read(kind, value).1);
     }
 
-    fn read(&self, kind: &Kind, value: Value) -> (ObjectMeta, Live) {
+    fn read(&self, kind: &Kind, value: &Value) -> (ObjectMeta, Live) {
         let metadata = ObjectMeta::deserialize(&value["metadata"]).unwrap_or_default();
-        let health = wants_whole(kind).then(|| self.hub.assess(&value, &metadata));
+        let health = wants_whole(kind).then(|| self.hub.assess(value, &metadata));
         let live = Live::of(&metadata, health);
         (metadata, live)
     }

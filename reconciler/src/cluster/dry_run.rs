@@ -60,7 +60,7 @@ impl Applier {
         let value = match asked {
             Err(Sending::Refused(refusal)) if refusal.reason == Reason::Immutable => {
                 let message = refusal.message.clone();
-                return self.may_recreate(object, refusal).map(|()| Foreseen::Anew(message));
+                return self.may_recreate(object, &refusal).map(|()| Foreseen::Anew(message));
             }
             other => other.map_err(|sending| sending.about(object))?,
         };

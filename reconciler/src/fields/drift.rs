@@ -22,12 +22,12 @@ pub struct DriftedField {
     pub removed: bool,
 }
 
-/// Compares what was sent with who owns what now. `desired` is the object as `manager` sent it to the API server.
+/// Compares what was sent with who owns what now. `desired` is the object as we sent it to the API server.
 ///
 /// A field that the API server never kept, such as one that its schema does not know, looks as if it was removed.
-pub fn drifted(desired: &Value, managed: &[ManagedFieldsEntry], manager: &Manager) -> Vec<DriftedField> {
-    let ours = managed.iter().find(|entry| manager.applied(entry));
-    let sets = Sets::of(managed, manager);
+pub fn drifted(desired: &Value, managed: &[ManagedFieldsEntry], us: &Manager) -> Vec<DriftedField> {
+    let ours = managed.iter().find(|entry| us.applied(entry));
+    let sets = Sets::of(managed, us);
     let mut search = Search { suspect: suspect(managed, ours), path: Path::default(), found: Vec::new() };
     search.top(desired, &sets.owners());
     search.found

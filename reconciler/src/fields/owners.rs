@@ -12,10 +12,10 @@ pub(crate) struct Sets<'a> {
 }
 
 impl<'a> Sets<'a> {
-    pub(crate) fn of(managed: &'a [ManagedFieldsEntry], manager: &Manager) -> Self {
+    pub(crate) fn of(managed: &'a [ManagedFieldsEntry], us: &Manager) -> Self {
         let read = |entry: &'a ManagedFieldsEntry| Some((entry, Paths::of(entry.fields_v1.as_ref()?)));
         let (ours, others): (Vec<_>, Vec<_>) =
-            managed.iter().filter_map(read).partition(|(entry, _)| manager.applied(entry));
+            managed.iter().filter_map(read).partition(|(entry, _)| us.applied(entry));
         Self { ours: ours.into_iter().map(|(_, paths)| paths).fold(Paths::default(), Paths::union), others }
     }
 

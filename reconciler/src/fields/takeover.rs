@@ -47,9 +47,9 @@ impl Takeover {
 
     /// What is left of an object that we applied when we apply it once more after this: without what only `kubectl
     /// apply` had. `managed` says whose the fields are before.
-    pub fn without_leftovers(&self, applied: &Value, managed: &[ManagedFieldsEntry], manager: &Manager) -> Value {
+    pub fn without_leftovers(&self, applied: &Value, managed: &[ManagedFieldsEntry], us: &Manager) -> Value {
         let of = |entries: &[ManagedFieldsEntry], ours: bool| {
-            let chosen = entries.iter().filter(|entry| is_applied_by(entry, manager.as_str()) == ours);
+            let chosen = entries.iter().filter(|entry| is_applied_by(entry, us.as_str()) == ours);
             chosen.filter_map(|entry| entry.fields_v1.as_ref()).map(Paths::of).fold(Paths::default(), Paths::union)
         };
         let kept = of(managed, true).union(of(&self.managed, false));
@@ -87,14 +87,14 @@ fn remove(value: &mut Value, steps: &[Step]) {
 }
 
 /// What to write so that the fields of `kubectl apply`, of an earlier version of Reeve and of those runtimes that
-/// `yields` names by their managers belong to `manager`; nothing if they have none.
-pub fn takeover(managed: &[ManagedFieldsEntry], manager: &Manager, yields: impl Fn(&str) -> bool) -> Option<Takeover> {
+/// `yields` names by their managers belong to us; nothing if they have none.
+pub fn takeover(managed: &[ManagedFieldsEntry], us: &Manager, yields: impl Fn(&str) -> bool) -> Option<Takeover> {
     let is_theirs = |entry: &ManagedFieldsEntry| {
         let name = entry.manager.as_deref().unwrap_or_default();
-        let is_runtime = Manager::is_runtime(name) && name != manager.as_str() && is_applied_by(entry, name);
+        let is_runtime = Manager::is_runtime(name) && name != us.as_str() && is_applied_by(entry, name);
         is_kubectl_apply(entry) || is_applied_by(entry, LEGACY_MANAGER) || (is_runtime && yields(name))
     };
-    let is_ours = |entry: &ManagedFieldsEntry| is_applied_by(entry, manager.as_str());
+    let is_ours = |entry: &ManagedFieldsEntry| is_applied_by(entry, us.as_str());
     let theirs: Vec<&ManagedFieldsEntry> = managed.iter().filter(|entry| is_theirs(entry)).collect();
     let newest = *theirs.iter().max_by_key(|entry| entry.time.clone())?;
     let taken = theirs.iter().filter_map(|entry| entry.fields_v1.as_ref()).map(Paths::of);
@@ -103,7 +103,7 @@ pub fn takeover(managed: &[ManagedFieldsEntry], manager: &Manager, yields: impl 
     let remove_last_applied = taken.contains(&annotation);
 
     let mut ours = managed.iter().find(|entry| is_ours(entry)).cloned().unwrap_or_else(|| ManagedFieldsEntry {
-        manager: Some(manager.as_str().to_owned()),
+        manager: Some(us.as_str().to_owned()),
         operation: Some("Apply".to_owned()),
         fields_v1: None,
         ..newest.clone()

@@ -26,7 +26,7 @@ pub fn ignored_by(policy: &[IgnoredFields], object: &ObjectRef) -> Result<Vec<Po
 
 /// What is sent instead of `desired`, given what lives, with its `managedFields`. An object that is not there yet gets
 /// the fields as its first values.
-pub fn without(desired: &Value, live: Option<&Value>, paths: &[Pointer], manager: &Manager) -> Value {
+pub fn without(desired: &Value, live: Option<&Value>, paths: &[Pointer], us: &Manager) -> Value {
     let mut payload = desired.clone();
     let Some(live) = live.filter(|_| !paths.is_empty()) else { return payload };
     let managed = live.pointer("/metadata/managedFields").map(Vec::<ManagedFieldsEntry>::deserialize);
@@ -35,7 +35,7 @@ pub fn without(desired: &Value, live: Option<&Value>, paths: &[Pointer], manager
         set_live(&mut payload, live, paths);
         return payload;
     };
-    let sets = Sets::of(&managed, manager);
+    let sets = Sets::of(&managed, us);
     let mut edits = Edits::default();
     for path in paths {
         edits.find(desired, Some(live), sets.owners(), path.tokens());

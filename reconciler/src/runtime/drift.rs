@@ -95,10 +95,10 @@ impl Work {
     pub(super) async fn repair(&self, applier: &Applier, object: &DesiredObject) -> Result<Done, Trouble> {
         let kind = applier.kind(object).await?;
         let Some(live) = applier.get(&object.key, &kind).await? else { return self.write(applier, object).await };
-        let manager = self.ctx.owner.manager();
-        let wanted = payload::without(&object.value(), Some(&live), &object.ignored, &manager);
+        let us = self.ctx.owner.manager();
+        let wanted = payload::without(&object.value(), Some(&live), &object.ignored, &us);
         let managed = crate::cluster::managed_fields(&live);
-        let fields = fields::drifted(&wanted, &managed, &manager);
+        let fields = fields::drifted(&wanted, &managed, &us);
         let Some(seen) = self.ctx.hub.get(&object.key) else { return self.write(applier, object).await };
         if fields.is_empty() {
             // Ours as it was: the books were behind, or a field that others may change changed hands.

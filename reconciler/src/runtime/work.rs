@@ -255,7 +255,7 @@ impl Work {
     async fn create_if_missing(&self, applier: &Applier, object: &DesiredObject) -> Result<Done, Trouble> {
         let kind = applier.kind(object).await?;
         let Some(there) = applier.get(&object.key, &kind).await? else { return self.write(applier, object).await };
-        applier.take_in(&object.key, &kind, there);
+        applier.take_in(&object.key, &kind, &there);
         self.ctx.keeper.note([Change::Drop(object.key.clone())]);
         Ok(Done::default())
     }
@@ -265,11 +265,11 @@ impl Work {
         let known = self.ctx.keeper.read(|ledger| ledger.get(&object.key).is_some_and(|entry| entry.uid.is_some()));
         let mut freed = None;
         let result = loop {
-            let applied = {
+            let written = {
                 let _slot = self.ctx.metrics.waiting(self.ctx.budget.slot()).await.ok_or_else(stopped)?;
                 Box::pin(applier.apply(object, known, freed.as_ref())).await
             };
-            match applied {
+            match written {
                 Err(ApplyError::Claimed { owner, .. })
                     if freed.as_ref() != Some(&owner) && !self.ctx.is_kept_by(&owner, &object.key).await =>
                 {

@@ -73,6 +73,7 @@ impl Chart {
 
 const DEFAULT: (&str, &str) = ("default", "");
 
+#[expect(clippy::too_many_lines, reason = "a table")]
 pub(crate) fn all() -> Vec<Chart> {
     let chart =
         |name, module, path, is_small, sets| Chart { name, module, path, is_small, sets, rename: &[], fill: &[] };

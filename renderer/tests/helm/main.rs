@@ -70,7 +70,7 @@ fn every_chart_gives_the_objects_that_helm_gives() {
                 (Err(theirs), Ok(_)) => differing.push(format!("{} {set}: only Helm fails: {theirs}", chart.name)),
                 (Ok(_), Err(ours)) => differing.push(format!("{} {set}: {ours}", chart.name)),
                 (Err(theirs), Err(ours)) => {
-                    differing.push(format!("{} {set}: both fail: {theirs}; {ours}", chart.name))
+                    differing.push(format!("{} {set}: both fail: {theirs}; {ours}", chart.name));
                 }
             }
         }

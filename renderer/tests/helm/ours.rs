@@ -49,10 +49,10 @@ pub(crate) fn render(chart: &Chart, folder: &Path, values: &str) -> Result<Objec
         tree.write(format!("charts/{}/{version}/{name}", chart.name), content);
     }
     tree.write("fleet.yaml", "kind: Fleet\nlimits: {objects: 2000}\n");
-    let indented: String = values.lines().map(|line| format!("      {line}\n")).collect();
+    let indented = values.lines().map(|line| format!("      {line}")).collect::<Vec<_>>().join("\n") + "\n";
     let given = if values.trim().is_empty() { String::new() } else { format!("    values:\n{indented}") };
     let served = std::fs::read_to_string(api_versions_file()).expect("the file is there");
-    let served: String = served.lines().map(|version| format!("    - {version}\n")).collect();
+    let served = served.lines().map(|version| format!("    - {version}")).collect::<Vec<_>>().join("\n") + "\n";
     tree.write(
         "runtimes/here.yaml",
         format!(

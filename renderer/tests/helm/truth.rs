@@ -30,7 +30,7 @@ pub(crate) fn write(truth: &Truth) {
 pub(crate) fn digests(objects: &Objects) -> BTreeMap<String, String> {
     let digest = |object: &serde_json::Value| {
         let digest = Sha256::digest(object.to_string());
-        digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect::<String>()
+        digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
     };
     objects.iter().map(|(key, object)| (key.clone(), digest(object))).collect()
 }

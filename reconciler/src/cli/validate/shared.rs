@@ -29,7 +29,8 @@ impl Shared {
                 if first != runtime {
                     let message = format!("{} is wanted by runtime `{first}` too, in the same cluster", object.key);
                     let help = "only one of them can have it: give it a name of its own in each, or leave it to one";
-                    findings.push(Diagnostic::warning("shared-object", message).at(object.origin.location()).help(help));
+                    findings
+                        .push(Diagnostic::warning("shared-object", message).at(object.origin.location()).help(help));
                 }
             }
         }

@@ -211,10 +211,10 @@ async fn what_an_earlier_version_applied_is_taken_over_once_and_rolls_nothing() 
     fixture.applied(&second).await;
     let ours = format!("reeve:{}/{}", fixture.namespace, fixture.runtime);
     let after = fixture.there::<Deployment>().get("web").await.unwrap();
-    assert_eq!(appliers(&after), [ours.clone()]);
+    assert_eq!(appliers(&after), std::slice::from_ref(&ours));
     assert_eq!((after.uid(), after.metadata.generation), (before.uid(), before.metadata.generation));
     for name in ["settings", "changes"] {
-        assert_eq!(appliers(&fixture.there::<ConfigMap>().get(name).await.unwrap()), [ours.clone()]);
+        assert_eq!(appliers(&fixture.there::<ConfigMap>().get(name).await.unwrap()), std::slice::from_ref(&ours));
     }
     let data = fixture.there::<ConfigMap>().get("changes").await.unwrap().data.unwrap();
     assert_eq!(data, [("other".to_owned(), "two".to_owned())].into(), "what left Git left the object");
