@@ -141,7 +141,11 @@ async fn rescue(rescue: Rescue, runtimes: usize, after: usize) -> bool {
     }
     fixture.source_is(State::Ready, &revert, &all).await;
     let after_all = fixture.uids(&names).await;
-    let is_asked = |name: &str| asked.iter().any(|path| path.ends_with(&format!("/{name}")));
+    // A Runtime whose only object is gone may go before its worker hears of the revert; it is made again.
+    let is_asked = |name: &str| {
+        let own = name.rsplit('/').next().unwrap_or(name);
+        asked.iter().any(|path| path.rsplit('/').next() == Some(own))
+    };
     for (name, uid) in left.iter().filter(|(name, _)| !is_asked(name)) {
         assert_eq!(after_all.get(name), Some(uid), "{rescue:?} after {after}: {name}");
     }
@@ -356,7 +360,11 @@ async fn the_lines_of_the_page_take_a_mistaken_deletion_back() {
     proxy.set(Rule::Pass);
     let revert = fixture.repository.head().unwrap();
     fixture.source_is(State::Ready, &revert, "5/5").await;
-    let is_asked = |name: &str| asked.iter().any(|path| path.ends_with(&format!("/{name}")));
+    // A Runtime whose only object is gone may go before its worker hears of the revert; it is made again.
+    let is_asked = |name: &str| {
+        let own = name.rsplit('/').next().unwrap_or(name);
+        asked.iter().any(|path| path.rsplit('/').next() == Some(own))
+    };
     let after = fixture.uids(&names).await;
     assert_eq!(after.len(), before.len());
     for (name, uid) in before.iter().filter(|(name, _)| !is_asked(name)) {
