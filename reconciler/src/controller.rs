@@ -61,7 +61,7 @@ impl Registry {
 }
 
 impl Runtimes for Registry {
-    fn tell(&self, namespace: &str, name: &str, change: &mut dyn FnMut(&mut Message) -> bool) {
+    fn update_message(&self, namespace: &str, name: &str, change: &mut dyn FnMut(&mut Message) -> bool) {
         // Under the lock: what is told must not get lost with a Runtime of the same name that goes at this moment.
         self.lock().entry((namespace.into(), name.into())).or_default().handle.tell_if(change);
     }
@@ -316,7 +316,7 @@ impl Controller {
         let namespace = object.namespace().unwrap_or_default();
         let component: Arc<str> = object.spec.component.as_str().into();
         let wish = Wish::of(object);
-        self.registry.tell(&namespace, &object.spec.runtime, &mut |message| {
+        self.registry.update_message(&namespace, &object.spec.runtime, &mut |message| {
             let wish = wish.clone();
             message.components.insert(component.clone(), wish.clone()) != Some(wish)
         });
@@ -351,7 +351,8 @@ impl Controller {
         }
         // Its runtimes stay as they are and belong to nobody.
         for name in self.registry.of_source(&id.0, &id.1) {
-            self.registry.tell(&id.0, &name, &mut |message| !std::mem::replace(&mut message.source_suspended, true));
+            self.registry
+                .update_message(&id.0, &name, &mut |message| !std::mem::replace(&mut message.source_suspended, true));
         }
     }
 }

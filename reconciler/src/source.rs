@@ -48,7 +48,7 @@ const FIRST_PAUSE: Duration = Duration::from_secs(2);
 /// Where runtimes are found by their name, and what a source may do to them.
 pub trait Runtimes: Send + Sync {
     /// Tells a runtime's worker something, be it there yet or not. The change says whether it is news.
-    fn tell(&self, namespace: &str, name: &str, change: &mut dyn FnMut(&mut Message) -> bool);
+    fn update_message(&self, namespace: &str, name: &str, change: &mut dyn FnMut(&mut Message) -> bool);
 
     /// The Runtime as the cluster has it.
     fn object(&self, namespace: &str, name: &str) -> Option<Arc<Runtime>>;
@@ -255,7 +255,7 @@ impl Source {
         let mut names = self.workshop.names();
         names.extend(self.with.runtimes.of_source(&self.namespace, &self.name));
         for name in names {
-            self.with.runtimes.tell(&self.namespace, &name, &mut |message| {
+            self.with.runtimes.update_message(&self.namespace, &name, &mut |message| {
                 std::mem::replace(&mut message.source_suspended, suspended) != suspended
             });
         }

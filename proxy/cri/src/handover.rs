@@ -71,7 +71,7 @@ pub(crate) fn inherited() -> std::io::Result<UnixListener> {
 }
 
 /// Tells the process that handed over that this one serves.
-pub(crate) fn say_ready() -> std::io::Result<()> {
+pub(crate) fn notify_ready() -> std::io::Result<()> {
     let mut output = std::io::stdout().lock();
     writeln!(output, "{READY}")?;
     output.flush()

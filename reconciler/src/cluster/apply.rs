@@ -87,7 +87,7 @@ impl Applier {
             let fence = forced.take();
             match self.send(&write, fence.as_deref()).await {
                 Ok(sent) => {
-                    if self.take_over(&write, &sent.metadata, freed).await? {
+                    if self.take_over_fields(&write, &sent.metadata, freed).await? {
                         continue;
                     }
                     let live = sent.live;
@@ -263,7 +263,7 @@ impl Applier {
     }
 
     /// Lets everybody know an object that no watch shows.
-    pub fn take_in(&self, key: &ObjectKey, kind: &Kind, value: &Value) {
+    pub fn record_live(&self, key: &ObjectKey, kind: &Kind, value: &Value) {
         self.hub.written(key.clone(), self.read(kind, value).1);
     }
 

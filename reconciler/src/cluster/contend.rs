@@ -27,7 +27,7 @@ impl Applier {
         match fields::settle(&conflict, &there.metadata, &self.owner, freed, self.adoption) {
             Settlement::Force => Ok(there.metadata.resource_version),
             Settlement::TakeOver => {
-                self.take_over(write, &there.metadata, freed).await?;
+                self.take_over_fields(write, &there.metadata, freed).await?;
                 Ok(None)
             }
             Settlement::Claimed(owner) => {
@@ -40,7 +40,7 @@ impl Applier {
 
     /// Makes the fields of `kubectl apply`, and of runtimes that have no claim any more, ours, so that what leaves Git
     /// leaves the object. True if there were any, or if somebody wrote since: then it has to be applied once more.
-    pub(super) async fn take_over(
+    pub(super) async fn take_over_fields(
         &self,
         write: &Write<'_>,
         metadata: &ObjectMeta,

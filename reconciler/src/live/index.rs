@@ -113,7 +113,7 @@ impl Index {
         let mut seen = self.lock();
         let is_it = seen.objects.get(key).is_some_and(|(live, _)| uid.is_none_or(|uid| *live.uid == *uid));
         if is_it && let Some((live, _)) = seen.objects.remove(key) {
-            seen.tell(key, &[&live]);
+            seen.mark_changed(key, &[&live]);
         }
     }
 
@@ -131,7 +131,7 @@ impl Index {
         let gone: Vec<ObjectKey> = gone.map(|(key, _)| key.clone()).collect();
         for key in gone {
             if let Some((live, _)) = seen.objects.remove(&key) {
-                seen.tell(&key, &[&live]);
+                seen.mark_changed(&key, &[&live]);
             }
         }
     }
@@ -158,14 +158,14 @@ impl Seen {
         });
         if !same {
             let versions: Vec<&Live> = before.iter().chain([&live]).collect();
-            self.tell(&key, &versions);
+            self.mark_changed(&key, &versions);
         }
         self.objects.insert(key, (live, writes));
     }
 
     /// Marks an object for whoever has it, before or after a change. Labels alone may be wrong: where nothing else says
     /// whose it is, and none of those whom they name wants it, everybody who does is told.
-    fn tell(&self, key: &ObjectKey, versions: &[&Live]) {
+    fn mark_changed(&self, key: &ObjectKey, versions: &[&Live]) {
         let mut is_wanted = false;
         for owner in versions.iter().filter_map(|live| live.owner.as_ref()) {
             for reader in self.readers.get(owner).into_iter().flatten() {

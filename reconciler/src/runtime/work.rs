@@ -255,7 +255,7 @@ impl Work {
     async fn create_if_missing(&self, applier: &Applier, object: &DesiredObject) -> Result<Done, Trouble> {
         let kind = applier.kind(object).await?;
         let Some(there) = applier.get(&object.key, &kind).await? else { return self.write(applier, object).await };
-        applier.take_in(&object.key, &kind, &there);
+        applier.record_live(&object.key, &kind, &there);
         self.ctx.keeper.note([Change::Drop(object.key.clone())]);
         Ok(Done::default())
     }

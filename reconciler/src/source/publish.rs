@@ -110,7 +110,7 @@ impl Source {
         let is_any = batch.is_some();
         match batch {
             Some(Batch::Write(names)) => self.write(&names).await,
-            Some(Batch::Remove(names)) => names.iter().for_each(|name| self.tell_removed(name)),
+            Some(Batch::Remove(names)) => names.iter().for_each(|name| self.send_removal(name)),
             None => {}
         }
         is_any

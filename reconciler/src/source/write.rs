@@ -37,20 +37,20 @@ impl Source {
 
     pub(super) async fn write_runtime(&self, changed: Changed) -> (Arc<str>, Result<(), Finding>) {
         let written = match self.runtimes() {
-            Ok(api) => self.put(&api, &changed.0, &changed.2).await,
+            Ok(api) => self.apply_runtime(&api, &changed.0, &changed.2).await,
             Err(finding) => Err(finding),
         };
-        let told = written.map(|written| self.tell_desired(&changed, written.map(Arc::new).as_ref()));
+        let told = written.map(|written| self.send_desired(&changed, written.map(Arc::new).as_ref()));
         (changed.0, told)
     }
 
-    fn tell_desired(&self, (name, desired, _): &Changed, written: Option<&Arc<Runtime>>) {
+    fn send_desired(&self, (name, desired, _): &Changed, written: Option<&Arc<Runtime>>) {
         let awaited = Standing {
             state: State::Processing,
             message: format!("{} was not looked at yet", desired.revision.shown),
             ..Standing::default()
         };
-        self.with.runtimes.tell(&self.namespace, name, &mut |message| {
+        self.with.runtimes.update_message(&self.namespace, name, &mut |message| {
             let is_other = match &message.desired {
                 DesiredState::Present(before) => before.digest != desired.digest,
                 DesiredState::Absent => true,
@@ -71,9 +71,9 @@ impl Source {
     }
 
     /// Its file left Git. Its worker takes its objects away, if its policy says so, and deletes the Runtime.
-    pub(super) fn tell_removed(&self, name: &Arc<str>) {
+    pub(super) fn send_removal(&self, name: &Arc<str>) {
         tracing::info!(source = %self.name, runtime = %name, "its file left Git");
-        self.with.runtimes.tell(&self.namespace, name, &mut |message| {
+        self.with.runtimes.update_message(&self.namespace, name, &mut |message| {
             message.source_suspended = false;
             !std::mem::replace(&mut message.desired, DesiredState::Absent).is_absent()
         });
@@ -81,7 +81,7 @@ impl Source {
 
     /// Nobody removes it until it is told again what Git wants of it.
     pub(super) fn hold_removal(&self, name: &Arc<str>) {
-        self.with.runtimes.tell(&self.namespace, name, &mut |message| {
+        self.with.runtimes.update_message(&self.namespace, name, &mut |message| {
             let is_held = message.desired.is_absent();
             if is_held {
                 message.desired = DesiredState::Unknown;
@@ -91,7 +91,7 @@ impl Source {
     }
 
     /// Writes a Runtime, unless it is so. What was written, if so.
-    async fn put(&self, api: &Api<Runtime>, name: &str, object: &Value) -> Result<Option<Runtime>, Finding> {
+    async fn apply_runtime(&self, api: &Api<Runtime>, name: &str, object: &Value) -> Result<Option<Runtime>, Finding> {
         if let Some(other) = self.other_source(name).await? {
             return Err(claimed(name, &other));
         }

@@ -42,7 +42,7 @@ pub(super) async fn proxy(args: Args, process: Process) -> anyhow::Result<()> {
     let listener = Arc::new(UnixListener::from_std(listener).context("cannot wait for clients")?);
     info!(listen = %args.listen.0.display(), runtime = %args.runtime_endpoint.0.display(), "serving");
     ready.pass();
-    tell_ready(&args);
+    report_ready(&args);
     // Neither keeps the socket while the last calls end: were the process that took over to fail, the next must see so.
     let (asked, shutdown, args_of_new, stopping) = (Arc::clone(&listener), &process.shutdown, &args, &stop);
     let ending = async move {
@@ -63,9 +63,9 @@ pub(super) async fn proxy(args: Args, process: Process) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn tell_ready(args: &Args) {
+fn report_ready(args: &Args) {
     // Whoever starts a process that takes over says so of it.
-    let told = if args.take_over { handover::say_ready() } else { notify(args.notify_socket.as_deref(), "READY=1") };
+    let told = if args.take_over { handover::notify_ready() } else { notify(args.notify_socket.as_deref(), "READY=1") };
     if let Err(error) = told {
         warn!(%error, "cannot tell that we serve");
     }

@@ -276,7 +276,7 @@ impl Hooks {
     }
 
     /// Tells plugins what has happened, after what happened to the same pod before.
-    pub(super) async fn tell(&self, post: Post) {
+    pub(super) async fn run_post(&self, post: Post) {
         let id = post.pod_id.clone();
         if !self.posts.push(post) {
             return;

@@ -66,7 +66,7 @@ impl Hooks {
                 // The client may have hung up; what comes after concerns plugins.
                 let _ = reply.send(response);
                 if let Some(post) = post {
-                    hooks.tell(post).await;
+                    hooks.run_post(post).await;
                 }
             }
         });

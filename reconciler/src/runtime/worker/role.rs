@@ -47,7 +47,7 @@ mod tests {
     use super::*;
     use crate::runtime::DesiredState;
 
-    fn told(target: &str) -> Message {
+    fn message_for(target: &str) -> Message {
         let object = json!({
             "apiVersion": "reeve.dev/v1alpha1", "kind": "Runtime", "metadata": { "name": "eu" },
             "spec": { "sourceRef": { "name": "fleet" }, "target": { "type": target } },
@@ -60,7 +60,7 @@ mod tests {
     fn what_has_its_target_elsewhere_is_left_until_it_goes() {
         assert_eq!(Role::of(&Message::default()), None);
         for target in ["Agent", "KubeConfig"] {
-            let mut message = told(target);
+            let mut message = message_for(target);
             assert_eq!(Role::of(&message), Some(Role::Leave));
             message.desired = DesiredState::Absent;
             assert_eq!(Role::of(&message), Some(Role::Dissolve));
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn another_source_is_another_role() {
-        let mut message = told("InCluster");
+        let mut message = message_for("InCluster");
         let role = Role::of(&message);
         assert_eq!(role, Some(Role::Reconcile { source: Some("fleet".to_owned()) }));
         message.desired = DesiredState::Absent;
