@@ -57,6 +57,7 @@ pub(crate) enum Mode {
 }
 
 /// A part of a pod or container that a plugin may see or change.
+/// The same words as in the kind `NodeHook`, whose crate has an API client that this binary must not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) enum Part {
     PodLabels,
