@@ -6,42 +6,45 @@ use std::net::SocketAddr;
 use std::str::FromStr;
 use std::time::Duration;
 
+#[cfg(feature = "args")]
 use clap::{Args, ValueEnum};
 use jiff::SignedDuration;
 
 use crate::logs::{LogFilter, LogStyle};
 
 /// Per flag: a heading of the whole struct would spread to the flags of the binary that follow.
+#[cfg(feature = "args")]
 const HEADING: &str = "Process";
 
 /// Flags that every Reeve binary has.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "args", derive(Args))]
 pub struct ProcessArgs {
     /// What to log, as `LEVEL` or `TARGET=LEVEL,...`. Libraries stay at `info` unless their target is named
-    #[arg(long, env = "RUST_LOG", default_value_t, value_name = "FILTER", global = true, help_heading = HEADING)]
+    #[cfg_attr(feature = "args", arg(long, env = "RUST_LOG", default_value_t, value_name = "FILTER", global = true, help_heading = HEADING))]
     pub log: LogFilter,
 
     /// How a log line looks; `auto` is human on a terminal and JSON elsewhere
-    #[arg(long, value_enum, default_value_t, global = true, help_heading = HEADING)]
+    #[cfg_attr(feature = "args", arg(long, value_enum, default_value_t, global = true, help_heading = HEADING))]
     pub log_format: LogFormat,
 
     // All addresses, since probes and scrapes reach a pod by its own; 9464 is where exporters live by custom and seldom
     // taken, which counts for the binary that runs on the host's network.
     /// Where `/livez`, `/readyz` and `/metrics` are served: an address with port, or `none`
-    #[arg(long, default_value = "0.0.0.0:9464", value_name = "ADDRESS", global = true, help_heading = HEADING)]
+    #[cfg_attr(feature = "args", arg(long, default_value = "0.0.0.0:9464", value_name = "ADDRESS", global = true, help_heading = HEADING))]
     pub admin_address: AdminAddress,
 
     /// Whether a process that takes this one's work over may serve the same address while this one ends.
-    #[arg(skip)]
+    #[cfg_attr(feature = "args", arg(skip))]
     pub share_admin_address: bool,
 
     /// How long to stay in service, not ready, after the signal to stop: until load balancers have noticed
-    #[arg(long, default_value = "0s", value_parser = duration, value_name = "DURATION", global = true, help_heading = HEADING)]
+    #[cfg_attr(feature = "args", arg(long, default_value = "0s", value_parser = duration, value_name = "DURATION", global = true, help_heading = HEADING))]
     pub drain_delay: Duration,
 
     // Five seconds before the kubelet's default of 30 s kills without a word.
     /// Exit this long after the signal to stop, finished or not
-    #[arg(long, default_value = "25s", value_parser = duration, value_name = "DURATION", global = true, help_heading = HEADING)]
+    #[cfg_attr(feature = "args", arg(long, default_value = "25s", value_parser = duration, value_name = "DURATION", global = true, help_heading = HEADING))]
     pub shutdown_deadline: Duration,
 }
 
@@ -59,7 +62,8 @@ impl ProcessArgs {
 }
 
 /// How a log line looks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "args", derive(ValueEnum))]
 pub enum LogFormat {
     #[default]
     Auto,
@@ -102,5 +106,5 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     signed.try_into().map_err(|_| format!("a negative duration; {wanted}"))
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "args"))]
 mod tests;

@@ -1,6 +1,7 @@
 //! What every Reeve binary does alike: logs, metrics, an admin server, the way out, and a leader lease.
 //!
-//! Without the feature `cluster` there is no API client in it: no gate, no lease.
+//! Without the feature `cluster` there is no API client in it: no gate, no lease. Without the feature `args`, for
+//! libraries, the flags are plain fields.
 //!
 //! ```no_run
 //! use std::process::ExitCode;
@@ -32,6 +33,7 @@ mod admin;
 pub mod args;
 #[cfg(feature = "cluster")]
 pub mod boot_clock;
+mod error;
 #[cfg(feature = "cluster")]
 pub mod gate;
 pub mod health;
@@ -47,8 +49,9 @@ pub mod shutdown;
 pub mod version;
 
 pub use args::ProcessArgs;
+pub use error::error_chain;
 #[cfg(feature = "cluster")]
 pub use gate::{Gate, NotLeader, Term};
 #[cfg(feature = "cluster")]
 pub use lease::LeaseConfig;
-pub use process::{Process, error_chain, run};
+pub use process::{Process, run};

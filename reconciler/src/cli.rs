@@ -102,7 +102,7 @@ fn run(args: Args, terminal: &mut Terminal) -> Result<Status, Failure> {
             Ok(Status::Fine)
         }
         Command::FetchChild => {
-            reeve_reconciler::git::child::run()?;
+            reeve_reconciler_git::child::run()?;
             Ok(Status::Fine)
         }
     }

@@ -13,9 +13,10 @@ use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 use tracing::error;
 
-use crate::live::{self, Pace};
-use crate::runtime::{DesiredState, Handle, Message, Rollup, Wish};
 use crate::source::{Runtimes, Source, SourceSetup};
+use reeve_reconciler_engine::live::{WatchBackoff, watch_refusal};
+use reeve_reconciler_engine::rollup::Rollup;
+use reeve_reconciler_engine::runtime::{DesiredState, Handle, Message, Wish};
 
 mod hearing;
 mod pages;
@@ -114,7 +115,7 @@ impl Controller {
 
     /// Runs until the work is stopped; returns when everything that was under way has ended.
     pub async fn run(mut self, client: Client) {
-        let stop = self.setup.setup.stop.clone();
+        let stop = self.setup.engine.stop.clone();
         let mut runtimes = self.watched::<Runtime>(&client);
         let mut components = self.watched::<RuntimeComponent>(&client);
         let mut sources = self.watched::<GitSource>(&client);
@@ -209,13 +210,13 @@ impl Controller {
             Some(namespace) => Api::namespaced(client.clone(), namespace),
             None => Api::all(client.clone()),
         };
-        let mut hearing = Hearing::new(K::kind(&()), self.setup.setup.metrics.clone());
-        let (mut pace, clock) = (Pace::default(), self.setup.setup.clock.clone());
+        let mut hearing = Hearing::new(K::kind(&()), self.setup.metrics.clone());
+        let (mut backoff, clock) = (WatchBackoff::default(), self.setup.engine.clock.clone());
         let events = kube::runtime::watcher(api, watcher::Config::default());
         // Nothing is asked of the watcher while it rests.
         let rested = events.then(move |event| {
             hearing.hear(&event);
-            let rest = event.as_ref().err().map(|error| pace.rest(live::refusal(error).as_ref(), clock.now()));
+            let rest = event.as_ref().err().map(|error| backoff.delay(watch_refusal(error).as_ref(), clock.now()));
             let rest = rest.map(|rest| clock.sleep(rest));
             async move {
                 if let Some(rest) = rest {
@@ -230,10 +231,10 @@ impl Controller {
     fn rollup(&mut self, namespace: &Arc<str>, source: Option<&str>) -> Rollup {
         source.map_or_else(Rollup::default, |source| {
             let id = (namespace.clone(), source.into());
-            let metrics = &self.setup.setup.metrics;
+            let metrics = &self.setup.metrics;
             let fresh = || {
                 let rollup = Rollup::default();
-                metrics.follow(&rollup);
+                metrics.engine.observe_runtimes(&rollup);
                 rollup
             };
             self.rollups.entry(id).or_insert_with(fresh).clone()
@@ -262,7 +263,7 @@ impl Controller {
             message.rollup = rollup.clone();
         });
         if self.runtimes.get(&id).is_none_or(AbortHandle::is_finished) {
-            let worker = self.workers.spawn(supervise(handle, self.setup.setup.clone(), id.1.clone()));
+            let worker = self.workers.spawn(supervise(handle, self.setup.engine.clone(), id.1.clone()));
             self.runtimes.insert(id, worker);
         }
     }

@@ -9,7 +9,7 @@ use reeve_crds::git_source::{Notification, NotificationEvent, NotificationFormat
 use reeve_process::secret::Secret;
 use serde_json::{Value, json};
 
-use crate::news::{Item, News};
+use reeve_reconciler_engine::news::{Item, News};
 
 mod lanes;
 mod post;

@@ -13,11 +13,12 @@ use reeve_crds::git_source::GitRef;
 use reeve_crds::{GitSource, Runtime, annotation};
 use tokio::sync::{Notify, watch};
 
-use crate::clock::after;
-use crate::desired::Revision;
-use crate::git::{Hooks, Mirrors};
-use crate::metrics::SourceStanding;
-use crate::runtime::{Message, Rollup, Setup};
+use crate::metrics::{Metrics, SourceStanding};
+use reeve_reconciler_engine::clock::after;
+use reeve_reconciler_engine::desired::Revision;
+use reeve_reconciler_engine::rollup::Rollup;
+use reeve_reconciler_engine::runtime::{Message, Setup};
+use reeve_reconciler_git::{Hooks, Mirrors};
 
 mod fetching;
 mod finalizer;
@@ -60,8 +61,10 @@ pub trait Runtimes: Send + Sync {
 /// What a source works with.
 #[derive(Clone)]
 pub struct SourceSetup {
-    /// As for runtimes.
-    pub setup: Setup,
+    /// What its runtimes are kept with.
+    pub engine: Setup,
+    /// What is counted.
+    pub metrics: Metrics,
     /// Where repositories are mirrored.
     pub mirrors: Mirrors,
     /// Where webhooks are registered.
@@ -73,7 +76,7 @@ pub struct SourceSetup {
 impl std::fmt::Debug for SourceSetup {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("SourceSetup")
-            .field("setup", &self.setup)
+            .field("engine", &self.engine)
             .field("mirrors", &self.mirrors)
             .finish_non_exhaustive()
     }
@@ -128,7 +131,7 @@ impl Source {
     pub fn new(with: SourceSetup, mut objects: watch::Receiver<Arc<GitSource>>, rollup: Rollup) -> Self {
         let object = objects.borrow_and_update().clone();
         let status = object.status.clone().unwrap_or_default();
-        let now = with.setup.clock.now();
+        let now = with.engine.clock.now();
         // That it was not trusted before a restart is no news after it.
         let withheld = status::withheld(&status.conditions);
         let withheld = withheld.map(|finding| ("removals", format!("{}: {}", finding.reason, finding.message)));
@@ -139,9 +142,9 @@ impl Source {
             next_poll: now,
             next_status: now,
             request: None,
-            written: crate::runtime::as_json(&status),
+            written: reeve_reconciler_engine::patch::to_json(&status),
             report: Report::begin(status, now),
-            standing: with.setup.metrics.follow_source(),
+            standing: with.metrics.observe_source(),
             with,
             objects,
             object,
@@ -161,8 +164,8 @@ impl Source {
 
     /// Follows it until the work is stopped or the source is gone.
     pub async fn run(mut self) {
-        let stop = self.with.setup.stop.clone();
-        let clock = self.with.setup.clock.clone();
+        let stop = self.with.engine.stop.clone();
+        let clock = self.with.engine.clock.clone();
         let rollup = self.rollup.clone();
         let wake = self.wake.clone();
         if self.object.spec.suspend {
@@ -211,7 +214,7 @@ impl Source {
     }
 
     fn is_due(&self) -> bool {
-        self.may_act() && self.with.setup.clock.now() >= self.next_poll
+        self.may_act() && self.with.engine.clock.now() >= self.next_poll
     }
 
     /// Whether anything may be fetched or published.
@@ -223,7 +226,7 @@ impl Source {
     fn next_look(&self) -> Timestamp {
         if self.object.metadata.deletion_timestamp.is_some() {
             // Told when its runtimes are gone; a request that failed is sent again.
-            return after(self.with.setup.clock.now(), FIRST_PAUSE);
+            return after(self.with.engine.clock.now(), FIRST_PAUSE);
         }
         if self.object.spec.suspend { Timestamp::MAX } else { self.next_poll.min(self.writing.retry_at) }
     }
@@ -237,7 +240,7 @@ impl Source {
         let is_known = |asked: &String| [&self.report.handled, &self.request].contains(&&Some(asked.clone()));
         let asked = request(&self.object).filter(|asked| !is_known(asked));
         if before.spec != self.object.spec || asked.is_some() {
-            self.next_poll = self.with.setup.clock.now();
+            self.next_poll = self.with.engine.clock.now();
             self.failures = 0;
         }
         if before.spec.suspend != self.object.spec.suspend {
@@ -264,7 +267,7 @@ impl Source {
     /// Looks for a new revision and puts it in force if it is good.
     async fn pull(&mut self) {
         let request = self.object.metadata.annotations.as_ref().and_then(|all| all.get(annotation::RECONCILE)).cloned();
-        let now = self.with.setup.clock.now();
+        let now = self.with.engine.clock.now();
         self.report.generation = self.object.metadata.generation;
         self.restore();
         self.write_unwritten();
@@ -287,7 +290,7 @@ impl Source {
         self.tell_people();
         self.request = request.or(self.request.take());
         // What is in force is told at once, before all of it is published.
-        let now = self.with.setup.clock.now();
+        let now = self.with.engine.clock.now();
         self.next_status = now;
         self.next_poll = after(now, self.pause(self.failures));
     }

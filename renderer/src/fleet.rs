@@ -22,6 +22,7 @@ mod decode;
 mod duration;
 mod files;
 pub mod health;
+pub mod helm;
 mod lfs;
 mod listing;
 mod load;
@@ -35,6 +36,7 @@ pub use chart::Chart;
 pub use health::HealthRule;
 pub use load::Loader;
 pub use policy::Policy;
+pub use reeve_renderer_objects::bundle::ComponentTarget;
 pub use removals::RemovalLimit;
 pub use selector::Selector;
 pub use target::Target;
@@ -229,30 +231,10 @@ pub struct Component {
     pub values: Option<Values>,
 }
 
-/// Where a component's objects go.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ComponentTarget {
-    /// Into the runtime.
-    #[default]
-    Runtime,
-    /// Into the control plane.
-    ControlPlane,
-}
-
 impl Fleet {
     /// Whether this is there but cannot be used.
     pub fn is_broken(&self, folder: &str, name: &str) -> bool {
         self.broken.contains(&format!("{folder}/{name}"))
-    }
-}
-
-impl ComponentTarget {
-    /// The word in files.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Runtime => "Runtime",
-            Self::ControlPlane => "ControlPlane",
-        }
     }
 }
 

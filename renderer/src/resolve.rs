@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Location};
+use crate::fleet::helm::Enabled;
 use crate::fleet::values::Decoded;
 use crate::fleet::{Chart, Component, ComponentTarget, Fleet, Located, Policy, Runtime, Values};
-use crate::helm::Enabled;
 use crate::suggest::did_you_mean;
 use crate::value::Dict;
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tracing::error;
 
-use super::error_chain;
 use super::tasks::Tasks;
+use crate::error_chain;
 
 /// As timeout(1) has it.
 pub(super) const DEADLINE: u8 = 124;

@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use jiff::Timestamp;
 use reeve_process::Gate;
-use reeve_reconciler::clock::{Clock, ManualClock};
-use reeve_reconciler::cluster::{Account, Cluster};
 use reeve_reconciler::controller::{Controller, Registry};
-use reeve_reconciler::git::{Hooks, Mirrors};
-use reeve_reconciler::live::Hub;
 use reeve_reconciler::metrics::Metrics;
-use reeve_reconciler::news::Telling;
-use reeve_reconciler::runtime::{ControlPlaneRules, Setup};
 use reeve_reconciler::source::SourceSetup;
+use reeve_reconciler_engine::clock::{Clock, ManualClock};
+use reeve_reconciler_engine::cluster::{Account, Cluster};
+use reeve_reconciler_engine::live::Hub;
+use reeve_reconciler_engine::news::Telling;
+use reeve_reconciler_engine::runtime::{ControlPlaneRules, Setup};
+use reeve_reconciler_git::{Hooks, Mirrors};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -98,7 +98,8 @@ async fn settled(counter: &mut Counter) -> Requests {
 fn controller(size: Size, data: &Path, cluster: Cluster, clock: Clock, stop: CancellationToken) -> Controller {
     let registry = Registry::default();
     let account = Account::Service { namespace: NAMESPACE.into(), name: "reeve-control-plane".into() };
-    let setup = Setup {
+    let metrics = Metrics::default();
+    let engine = Setup {
         hub: Hub::new(cluster.clone(), clock.clone()),
         cluster,
         clock,
@@ -106,11 +107,12 @@ fn controller(size: Size, data: &Path, cluster: Cluster, clock: Clock, stop: Can
         control_plane: Arc::new(ControlPlaneRules { account, kinds: Vec::new() }),
         identity: "bench".to_owned(),
         telling: Telling::channel().0,
-        metrics: Metrics::default(),
+        metrics: metrics.engine.clone(),
         stop,
     };
     let setup = SourceSetup {
-        setup,
+        engine,
+        metrics,
         mirrors: Mirrors::new(data.to_owned(), program().to_owned()),
         hooks: Hooks::default(),
         runtimes: Arc::new(registry.clone()),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use reeve_reconciler::tree::GitRepository;
+use reeve_reconciler_git::GitRepository;
 use reeve_renderer::affected::affected;
 use reeve_renderer::cache::MemoryCache;
 use reeve_renderer::fleet::{Fleet, Loader};

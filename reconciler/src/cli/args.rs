@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args as Group, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use reeve_reconciler::tree::Credentials;
+use reeve_reconciler_git::UserCredentials;
 
 use super::style::Style;
 
@@ -137,8 +137,8 @@ pub(super) struct RevisionArgs {
 
 impl RevisionArgs {
     /// What a Git server may be shown.
-    pub(super) fn credentials() -> Credentials {
-        Credentials { home: std::env::home_dir() }
+    pub(super) fn credentials() -> UserCredentials {
+        UserCredentials { home: std::env::home_dir() }
     }
 }
 

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::io;
 
-use reeve_reconciler::tree::GitError;
+use reeve_reconciler_git::GitError;
 use reeve_renderer::tree::TreeError;
 
 use super::cluster::ClusterError;

@@ -9,7 +9,7 @@ use kube::api::ListParams;
 use kube::core::NamespaceResourceScope;
 use kube::{Api, Resource, ResourceExt as _};
 use reeve_crds::{GitSource, Runtime, RuntimeComponent};
-use reeve_reconciler::refusal::Refusal;
+use reeve_reconciler_engine::refusal::Refusal;
 use reeve_renderer::fleet::Fleet;
 use serde::de::DeserializeOwned;
 

@@ -7,10 +7,10 @@ use std::io::{self, Write as _};
 use std::sync::Arc;
 
 use reeve_crds::runtime::policy::DeletionPolicy;
-use reeve_reconciler::admission::Allowed;
-use reeve_reconciler::owner::Owner;
-use reeve_reconciler::preview::{Model, ending, jobs, preview};
 use reeve_reconciler::source::spec;
+use reeve_reconciler_engine::admission::Allowed;
+use reeve_reconciler_engine::owner::Owner;
+use reeve_reconciler_engine::preview::{Model, ending, jobs, preview};
 use reeve_renderer::cache::MemoryCache;
 use reeve_renderer::diagnostic::Diagnostic;
 use reeve_renderer::findings::Findings;

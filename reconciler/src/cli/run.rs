@@ -9,16 +9,16 @@ use reeve_process::health::Check;
 use reeve_process::lease::LeaseConfig;
 use reeve_process::server::Server;
 use reeve_process::{Gate, Process, Term};
-use reeve_reconciler::clock::Clock;
-use reeve_reconciler::cluster::{Account, Cluster};
 use reeve_reconciler::controller::{Controller, Registry};
-use reeve_reconciler::git::{Hooks, Mirrors};
-use reeve_reconciler::live::Hub;
 use reeve_reconciler::metrics::Metrics;
-use reeve_reconciler::news::Telling;
 use reeve_reconciler::notification::Notifier;
-use reeve_reconciler::runtime::{ControlPlaneRules, Setup};
 use reeve_reconciler::source::SourceSetup;
+use reeve_reconciler_engine::clock::Clock;
+use reeve_reconciler_engine::cluster::{Account, Cluster};
+use reeve_reconciler_engine::live::Hub;
+use reeve_reconciler_engine::news::Telling;
+use reeve_reconciler_engine::runtime::{ControlPlaneRules, Setup};
+use reeve_reconciler_git::{Hooks, Mirrors};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
@@ -72,7 +72,7 @@ async fn work(args: RunArgs, process: Process) -> Result<(), Failure> {
     if let Some(server) = server {
         info!(address = address.map(tracing::field::display), "listening for webhooks");
         let (stop, hooks) = (with.stop.clone(), with.hooks.clone());
-        let calls = hooks.serve(server, gate.clone(), with.metrics.clone());
+        let calls = hooks.serve(server, gate.clone(), with.metrics.git.clone());
         process.spawn("webhooks", async move {
             tokio::select! { () = calls => {}, () = stop.cancelled() => {} }
         });
@@ -122,9 +122,9 @@ impl Everything {
         let (telling, news) = Telling::channel();
         let registry = Registry::default();
         let writes = Arc::new(Semaphore::new(self.args.concurrency.into()));
-        let _followed = self.metrics.follow_term(cluster.breaker().clone(), writes.clone());
+        let _followed = self.metrics.engine.observe_term(cluster.breaker().clone(), writes.clone());
         let minded = cluster.clone();
-        let setup = Setup {
+        let engine = Setup {
             hub: Hub::new(cluster.clone(), clock.clone()),
             cluster,
             clock: clock.clone(),
@@ -132,11 +132,12 @@ impl Everything {
             control_plane: Arc::new(self.control_plane()),
             identity: self.identity.clone(),
             telling,
-            metrics: self.metrics.clone(),
+            metrics: self.metrics.engine.clone(),
             stop: self.stop.clone(),
         };
         let setup = SourceSetup {
-            setup,
+            engine,
+            metrics: self.metrics.clone(),
             mirrors: self.mirrors.clone(),
             hooks: self.hooks.clone(),
             runtimes: Arc::new(registry.clone()),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use reeve_reconciler::tree::{FolderTree, GitError, GitRepository, fetch_tree, local_path};
+use reeve_reconciler_git::{FolderTree, GitError, GitRepository, fetch_tree, local_path};
 use reeve_renderer::diagnostic::Diagnostic;
 use reeve_renderer::fleet::{Fleet, Loader};
 use reeve_renderer::suggest::did_you_mean;

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use reeve_reconciler::desired;
+use reeve_reconciler_engine::desired;
 use reeve_renderer::diagnostic::{Diagnostic, Severity};
 use reeve_renderer::findings::Findings;
 use reeve_renderer::fleet::Loader;

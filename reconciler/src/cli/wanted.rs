@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use reeve_crds::RuntimeSpec;
-use reeve_reconciler::desired::{Desired, Revision};
-use reeve_reconciler::owner::Owner;
-use reeve_reconciler::plan::Rules;
 use reeve_reconciler::source;
+use reeve_reconciler_engine::desired::{Desired, Revision};
+use reeve_reconciler_engine::owner::Owner;
+use reeve_reconciler_engine::plan::Rules;
 use reeve_renderer::cache::MemoryCache;
 use reeve_renderer::diagnostic::Diagnostic;
 use reeve_renderer::findings::Findings;

@@ -4,9 +4,9 @@
 use kube::runtime::watcher::{self, Event};
 use tracing::{info, warn};
 
-use crate::live;
 use crate::metrics::Metrics;
-use crate::refusal::Reason;
+use reeve_reconciler_engine::live;
+use reeve_reconciler_engine::refusal::Reason;
 
 /// How often an API server may ask for some time, as right after an installation, without a word.
 const PATIENCE: u32 = 10;
@@ -30,7 +30,7 @@ impl Hearing {
         match event {
             Err(error) => {
                 self.metrics.watch_failed();
-                let refusal = live::refusal(error);
+                let refusal = live::watch_refusal(error);
                 let is_throttled = refusal.as_ref().is_some_and(|refusal| refusal.reason == Reason::Throttled);
                 self.asked = if is_throttled { self.asked + 1 } else { 0 };
                 if is_throttled && self.asked <= PATIENCE {

@@ -7,9 +7,10 @@ use reeve_crds::State;
 use tracing::{debug, info, warn};
 
 use super::unsupported;
-use crate::clock::since;
-use crate::refusal::Reason;
-use crate::runtime::{End, Handle, Role, Setup, Standing};
+use reeve_reconciler_engine::clock::since;
+use reeve_reconciler_engine::refusal::Reason;
+use reeve_reconciler_engine::rollup::Standing;
+use reeve_reconciler_engine::runtime::{End, Handle, Role, Setup};
 
 /// First pause before a worker that failed is started again.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -28,7 +29,7 @@ pub(super) async fn supervise(handle: Handle, setup: Setup, name: Arc<str>) {
         let failed = match role {
             Role::Leave => match unsupported::report(&setup, &object, &message.rollup).await {
                 Ok(()) => {
-                    let is_other = |told: &crate::runtime::Message| {
+                    let is_other = |told: &reeve_reconciler_engine::runtime::Message| {
                         Role::of(told) != Some(Role::Leave)
                             || told.object.as_ref().is_none_or(|other| !Arc::ptr_eq(other, &object))
                     };

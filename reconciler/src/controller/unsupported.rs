@@ -4,7 +4,10 @@ use kube::Api;
 use reeve_crds::condition::{reason, types};
 use reeve_crds::{Runtime, State};
 
-use crate::runtime::{Rollup, Setup, Standing, Trouble, as_json, put_status, set_condition};
+use reeve_reconciler_engine::conditions::set_condition;
+use reeve_reconciler_engine::patch::{patch_status, to_json};
+use reeve_reconciler_engine::rollup::{Rollup, Standing};
+use reeve_reconciler_engine::runtime::{Setup, Trouble};
 
 /// Says on the Runtime that its target is not served from here.
 pub(super) async fn report(setup: &Setup, runtime: &Runtime, rollup: &Rollup) -> Result<(), Trouble> {
@@ -27,7 +30,7 @@ pub(super) async fn report(setup: &Setup, runtime: &Runtime, rollup: &Rollup) ->
     let own =
         setup.cluster.own().map_err(|error| Trouble::passing("Unreachable", reeve_process::error_chain(&error)))?;
     let api: Api<Runtime> = Api::namespaced(own, runtime.metadata.namespace.as_deref().unwrap_or_default());
-    put_status(&api, name, &as_json(&status)).await.map_err(|refusal| {
+    patch_status(&api, name, &to_json(&status)).await.map_err(|refusal| {
         Trouble::passing(refusal.reason.as_str(), format!("cannot write the status: {}", refusal.message))
     })
 }

@@ -10,7 +10,7 @@ use hyper_util::rt::TokioExecutor;
 use kube::Config;
 use kube::client::ConfigExt as _;
 
-use crate::refusal::Refusal;
+use reeve_reconciler_engine::refusal::Refusal;
 
 /// How long anybody may take to answer.
 pub(super) const WITHIN: Duration = Duration::from_secs(10);

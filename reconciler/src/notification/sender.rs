@@ -18,10 +18,10 @@ use tracing::warn;
 use super::lanes::{Entry, Lanes};
 use super::post::{SendError, WITHIN, post};
 use super::{Address, request, wants};
-use crate::clock::Clock;
 use crate::metrics::Metrics;
-use crate::news::Item;
-use crate::runtime::cut;
+use reeve_reconciler_engine::clock::Clock;
+use reeve_reconciler_engine::news::Item;
+use reeve_reconciler_engine::text::truncate;
 
 const TRIES: u32 = 4;
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
@@ -134,7 +134,7 @@ impl Notifier {
     fn tell(&self, story: &Story, notification: &str, sent: Result<(), SendError>) {
         self.metrics.notified(if sent.is_ok() { "Succeeded" } else { "Failed" });
         if let Err(error) = sent {
-            let why = cut(&scrub(&reeve_process::error_chain(&error)), 300);
+            let why = truncate(&scrub(&reeve_process::error_chain(&error)), 300);
             warn!(source = %story.item.source, notification, "cannot notify: {why}");
         }
     }

@@ -7,9 +7,9 @@ use tracing::warn;
 
 use super::Source;
 use super::status::Finding;
-use crate::clock::since;
-use crate::git::{Credentials, FetchError, FetchRequest, Fetched, Proxy};
-use crate::refusal::Refusal;
+use reeve_reconciler_engine::clock::since;
+use reeve_reconciler_engine::refusal::Refusal;
+use reeve_reconciler_git::{Credentials, FetchError, FetchRequest, Fetched, Proxy};
 
 impl Source {
     /// What the repository has now, with what the source's Secrets let us in with.
@@ -38,10 +38,10 @@ impl Source {
             timeout: spec.timeout.into(),
             last_seen: self.last_seen.clone().filter(|(of, _)| *of == spec.reference).map(|(_, commit)| commit),
         };
-        let began = self.with.setup.clock.now();
+        let began = self.with.engine.clock.now();
         let fetched = self.with.mirrors.fetch(&request).await;
         let outcome = fetched.as_ref().map_or_else(FetchError::reason, |_| "Succeeded");
-        self.with.setup.metrics.fetched(outcome, since(self.with.setup.clock.now(), began));
+        self.with.metrics.git.fetched(outcome, since(self.with.engine.clock.now(), began));
         let fetched = fetched.map_err(|error| {
             Finding::new(error.reason(), scrub(&reeve_process::error_chain(&error)).into_owned(), error.is_transient())
         })?;
@@ -50,7 +50,7 @@ impl Source {
             self.event(true, "MirrorRebuilt", message).await;
         }
         // The highest version may be on another branch than the one before.
-        if let crate::git::Moved::Rewritten { from } = &fetched.moved
+        if let reeve_reconciler_git::Moved::Rewritten { from } = &fetched.moved
             && spec.reference.semver.is_none()
         {
             warn!(source = %self.name, from, to = %fetched.revision, "the history was rewritten");
@@ -70,7 +70,7 @@ impl Source {
         let Some(name) = name else { return Ok(None) };
         let own = self
             .with
-            .setup
+            .engine
             .cluster
             .own()
             .map_err(|error| Finding::new("Unreachable", reeve_process::error_chain(&error), true))?;

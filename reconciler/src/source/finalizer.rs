@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::Source;
 use super::status::Finding;
-use crate::refusal::Refusal;
+use reeve_reconciler_engine::refusal::Refusal;
 
 /// What keeps a source until its runtimes are seen to.
 const FINALIZER: &str = "reeve.dev/source";
@@ -24,7 +24,7 @@ impl Source {
         if !wants || finalizers.iter().any(|finalizer| finalizer == FINALIZER) {
             return;
         }
-        let Ok(own) = self.with.setup.cluster.own() else { return };
+        let Ok(own) = self.with.engine.cluster.own() else { return };
         let api: Api<GitSource> = Api::namespaced(own, &self.namespace);
         let object = json!({
             "apiVersion": format!("{GROUP}/{VERSION}"), "kind": "GitSource",
@@ -50,7 +50,7 @@ impl Source {
             }
             return false;
         }
-        let Ok(own) = self.with.setup.cluster.own() else { return false };
+        let Ok(own) = self.with.engine.cluster.own() else { return false };
         let api: Api<GitSource> = Api::namespaced(own, &self.namespace);
         let finalizers = self.object.metadata.finalizers.iter().flatten();
         let others: Vec<&String> = finalizers.filter(|finalizer| *finalizer != FINALIZER).collect();

@@ -6,7 +6,7 @@ use tokio::task::JoinSet;
 
 use super::Source;
 use super::status::Finding;
-use crate::git::{Hook, hook_id, watch_local, webhook_token};
+use reeve_reconciler_git::{Hook, hook_id, watch_local, webhook_token};
 
 /// What a source listens to. Ends with it.
 #[derive(Debug, Default)]

@@ -5,8 +5,9 @@ use reeve_renderer::resolve::Resolved;
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
-use crate::payload;
-use crate::runtime::{FINALIZER, as_json};
+use reeve_reconciler_engine::patch::to_json;
+use reeve_reconciler_engine::payload;
+use reeve_reconciler_engine::runtime::FINALIZER;
 
 /// The object of a runtime as it is applied: everything but what belongs to people.
 pub(super) fn runtime(resolved: &Resolved, source: &str) -> Value {
@@ -78,7 +79,7 @@ fn without_nulls(value: &mut Value) {
 pub(super) fn is_as(live: &Runtime, wanted: &Value) -> bool {
     // Read as the kind, since the same duration can be written in many ways.
     let Ok(typed) = Runtime::deserialize(wanted) else { return false };
-    has_all(&as_json(&live.metadata), &wanted["metadata"]) && has_all(&as_json(&live.spec), &as_json(&typed.spec))
+    has_all(&to_json(&live.metadata), &wanted["metadata"]) && has_all(&to_json(&live.spec), &to_json(&typed.spec))
 }
 
 fn has_all(live: &Value, wanted: &Value) -> bool {

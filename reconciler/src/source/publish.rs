@@ -12,8 +12,8 @@ use super::Source;
 use super::publication::{Accepted, BATCH, Batch, Leftover, OverBudget};
 use super::status::Finding;
 use super::workshop::{Before, Changed, Opened};
-use crate::clock::after;
-use crate::news::News;
+use reeve_reconciler_engine::clock::after;
+use reeve_reconciler_engine::news::News;
 
 const WRITES_AT_ONCE: usize = 8;
 
@@ -93,7 +93,7 @@ impl Source {
         if !self.may_act() {
             return false;
         }
-        if self.with.setup.clock.now() >= self.writing.retry_at {
+        if self.with.engine.clock.now() >= self.writing.retry_at {
             self.write_unwritten();
         }
         let runtimes = &self.with.runtimes;
@@ -139,7 +139,7 @@ impl Source {
         if let Some(finding) = self.report.unwritten() {
             self.tell("runtimes", &finding);
             self.writing.failures += 1;
-            self.writing.retry_at = after(self.with.setup.clock.now(), self.pause(self.writing.failures));
+            self.writing.retry_at = after(self.with.engine.clock.now(), self.pause(self.writing.failures));
         } else {
             self.recovered("runtimes");
             self.writing = Writing::default();

@@ -5,10 +5,10 @@ use tracing::{info, warn};
 use super::status::Finding;
 use super::workshop::{OpenError, Opened};
 use super::{InForce, Source};
-use crate::clock::since;
-use crate::desired::Revision;
-use crate::git::{CommitFacts, Fetched};
-use crate::hash;
+use reeve_reconciler_engine::clock::since;
+use reeve_reconciler_engine::desired::Revision;
+use reeve_reconciler_engine::hash;
+use reeve_reconciler_git::{CommitFacts, Fetched};
 
 impl Source {
     /// Takes a fetched commit if it is another than the one in force, and good.
@@ -37,10 +37,10 @@ impl Source {
             self.fall_back().await;
         }
         let revision = Revision { shown: fetched.revision.as_str().into(), commit: fetched.commit.id.as_str().into() };
-        let began = self.with.setup.clock.now();
+        let began = self.with.engine.clock.now();
         let opened = self.open(&revision).await;
-        let metrics = &self.with.setup.metrics;
-        metrics.rendered(since(self.with.setup.clock.now(), began));
+        let metrics = &self.with.metrics;
+        metrics.rendered(since(self.with.engine.clock.now(), began));
         match &opened {
             Ok(_) => metrics.revision("accepted"),
             Err(finding) if finding.transient => {}
@@ -56,7 +56,7 @@ impl Source {
 
     async fn accepted(&mut self, fetched: Fetched, in_force: InForce, opened: Opened) {
         let InForce { url, revision, .. } = in_force.clone();
-        let now = self.with.setup.clock.now();
+        let now = self.with.engine.clock.now();
         info!(source = %self.name, revision = %revision.shown, "accepted");
         if self.report.commit.as_ref().is_none_or(|before| before.id != fetched.commit.id) {
             let signed = self.report.signed_by().map(|by| format!(", signed by {by}")).unwrap_or_default();
@@ -141,7 +141,7 @@ impl Source {
         let before = self.in_force.clone();
         let (namespace, source, wanted) = (self.namespace.clone(), self.name.clone(), revision.clone());
         let opened = tokio::task::spawn_blocking(move || {
-            let unreadable = |error: crate::git::MirrorError| {
+            let unreadable = |error: reeve_reconciler_git::MirrorError| {
                 Finding::new(error.reason(), reeve_process::error_chain(&error), false)
             };
             let tree = mirrors.tree(&url, &wanted.commit, &path).map_err(unreadable)?;

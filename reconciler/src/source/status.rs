@@ -9,10 +9,12 @@ use reeve_crds::condition::{Condition, reason, types};
 use reeve_crds::git_source::status::{Commit, NotReady, Rejected, RuntimeCounts};
 use reeve_crds::{GitSource, GitSourceStatus, State};
 
-use crate::desired::Revision;
-use crate::git::{CommitFacts, Fetched, is_signature_reason};
 use crate::metrics::SourceFacts;
-use crate::runtime::{Standing, cut, set_condition, weight};
+use reeve_reconciler_engine::conditions::set_condition;
+use reeve_reconciler_engine::desired::Revision;
+use reeve_reconciler_engine::rollup::{Standing, severity};
+use reeve_reconciler_engine::text::truncate;
+use reeve_reconciler_git::{CommitFacts, Fetched, is_signature_reason};
 
 const MESSAGE: usize = 1024;
 
@@ -34,7 +36,7 @@ pub(super) struct Finding {
 
 impl Finding {
     pub(super) fn new(reason: &'static str, message: impl Into<String>, transient: bool) -> Self {
-        Self { reason, message: cut(&message.into(), MESSAGE), transient, count: None }
+        Self { reason, message: truncate(&message.into(), MESSAGE), transient, count: None }
     }
 }
 
@@ -126,7 +128,7 @@ impl Report {
     /// What was fetched is signed as it should be, or need not be signed.
     pub(super) fn trust(&mut self, fetched: &Fetched, signed_by: Option<String>) {
         self.distrust = None;
-        let signed_by = signed_by.map(|by| cut(&by, SIGNED_BY));
+        let signed_by = signed_by.map(|by| truncate(&by, SIGNED_BY));
         if let Some(commit) = self.commit.as_mut().filter(|commit| commit.id == fetched.commit.id) {
             commit.signed_by.clone_from(&signed_by);
         }
@@ -165,8 +167,8 @@ impl Report {
         }
         self.commit = Some(Commit {
             id: commit.id.clone(),
-            author: Some(cut(&commit.author, 256)),
-            subject: Some(cut(&commit.subject, MESSAGE)),
+            author: Some(truncate(&commit.author, 256)),
+            subject: Some(truncate(&commit.subject, MESSAGE)),
             committed_at: commit.committed_at.map(Time),
             signed_by: self.signed_by().map(str::to_owned),
             accepted_at: Some(Time(now)),
@@ -242,7 +244,7 @@ pub(super) fn source(
     let worst = runtimes
         .iter()
         .filter(|(_, standing)| standing.state != State::Ready)
-        .max_by_key(|(_, standing)| weight(standing.state));
+        .max_by_key(|(_, standing)| severity(standing.state));
     let (state, why, message) = summary(report, object, worst);
     let mut conditions = report.conditions.clone();
     let mut set = |kind, holds, reason: &str, message: &str| {
@@ -367,11 +369,11 @@ fn counts(runtimes: &BTreeMap<Arc<str>, Standing>) -> RuntimeCounts {
 
 fn not_ready(runtimes: &BTreeMap<Arc<str>, Standing>) -> Vec<NotReady> {
     let mut all: Vec<_> = runtimes.iter().filter(|(_, standing)| standing.state != State::Ready).collect();
-    all.sort_by_key(|(name, standing)| (std::cmp::Reverse(weight(standing.state)), (*name).clone()));
+    all.sort_by_key(|(name, standing)| (std::cmp::Reverse(severity(standing.state)), (*name).clone()));
     let lines = all.into_iter().take(10).map(|(name, standing)| NotReady {
         name: name.to_string(),
         state: standing.state,
-        message: cut(&standing.message, MESSAGE),
+        message: truncate(&standing.message, MESSAGE),
     });
     lines.collect()
 }

@@ -11,10 +11,12 @@ use tracing::{info, warn};
 
 use super::Source;
 use super::status::{self, Finding};
-use crate::desired::Revision;
-use crate::event::{self, Happening};
-use crate::news::News;
-use crate::runtime::{Standing, as_json, put_status, unflipped};
+use reeve_reconciler_engine::conditions::keep_transition_times;
+use reeve_reconciler_engine::desired::Revision;
+use reeve_reconciler_engine::event::{self, Happening};
+use reeve_reconciler_engine::news::News;
+use reeve_reconciler_engine::patch::{patch_status, to_json};
+use reeve_reconciler_engine::rollup::Standing;
 
 /// Failures in a row after which people are told.
 const REPEATED: u32 = 3;
@@ -24,7 +26,7 @@ impl Source {
     pub(super) async fn unfetched(&mut self, finding: Finding) {
         self.failures += 1;
         self.tell("fetch", &finding);
-        self.report.unfetched(finding, self.with.setup.clock.now());
+        self.report.unfetched(finding, self.with.engine.clock.now());
         self.fall_back().await;
     }
 
@@ -37,7 +39,7 @@ impl Source {
         if before != Some(&*revision.commit) {
             self.news(News::Held { revision: revision.shown.to_string(), message: finding.message.clone() });
         }
-        self.report.reject(revision, finding, self.with.setup.clock.now());
+        self.report.reject(revision, finding, self.with.engine.clock.now());
         self.fall_back().await;
     }
 
@@ -64,7 +66,7 @@ impl Source {
     }
 
     pub(super) fn news(&self, news: News) {
-        self.with.setup.telling.tell_of_source(&self.namespace, &self.name, news);
+        self.with.engine.telling.tell_of_source(&self.namespace, &self.name, news);
     }
 
     /// One line and one event per changed failure. True if it was told now.
@@ -99,15 +101,15 @@ impl Source {
             self.report.handled = self.request.take().or(self.report.handled.take());
         }
         self.report.left = self.publication.left();
-        let status = status::source(&self.report, &self.object, &self.standings(), self.with.setup.clock.now());
+        let status = status::source(&self.report, &self.object, &self.standings(), self.with.engine.clock.now());
         self.standing.set(self.report.facts(status.state.unwrap_or_default()));
-        let status = unflipped(&self.written, as_json(&status));
+        let status = keep_transition_times(&self.written, to_json(&status));
         if status == self.written {
             return;
         }
-        let Ok(own) = self.with.setup.cluster.own() else { return };
+        let Ok(own) = self.with.engine.cluster.own() else { return };
         let api: Api<GitSource> = Api::namespaced(own, &self.namespace);
-        match put_status(&api, &self.name, &status).await {
+        match patch_status(&api, &self.name, &status).await {
             Ok(()) => self.written = status,
             Err(refusal) => {
                 // It may be said all the same: whatever comes next is written.
@@ -136,8 +138,8 @@ impl Source {
     }
 
     pub(super) async fn event(&self, warning: bool, reason: &str, message: String) {
-        let Ok(own) = self.with.setup.cluster.own() else { return };
-        let at = self.with.setup.clock.now();
+        let Ok(own) = self.with.engine.cluster.own() else { return };
+        let at = self.with.engine.clock.now();
         let reference = ObjectReference {
             api_version: Some(format!("{GROUP}/{VERSION}")),
             kind: Some(GitSource::kind(&()).into_owned()),

@@ -7,9 +7,9 @@ use reeve_crds::git_source::Verify;
 
 use super::Source;
 use super::status::Finding;
-use crate::desired::Revision;
-use crate::git::{Fetched, MirrorError, SignedBy, TrustedKeys, is_signature_reason};
-use crate::news::News;
+use reeve_reconciler_engine::desired::Revision;
+use reeve_reconciler_engine::news::News;
+use reeve_reconciler_git::{Fetched, MirrorError, SignedBy, TrustedKeys, is_signature_reason};
 
 /// Why a revision cannot be trusted.
 enum Distrust {
@@ -72,7 +72,7 @@ impl Source {
         let revision = Revision { shown: fetched.revision.as_str().into(), commit: fetched.commit.id.as_str().into() };
         let before = self.report.rejected.as_ref();
         if before.is_none_or(|before| before.commit.as_deref() != Some(&*revision.commit)) {
-            self.with.setup.metrics.revision("rejected");
+            self.with.metrics.revision("rejected");
         }
         self.report.untrust();
         self.recovered("signature");
@@ -86,7 +86,7 @@ impl Source {
         let secret = self.secret(Some(&name)).await.map_err(Distrust::Keys)?;
         let data = secret.and_then(|secret| secret.data).unwrap_or_default();
         let (mirrors, url, fetched) = (self.with.mirrors.clone(), self.object.spec.url.clone(), fetched.clone());
-        let now = self.with.setup.clock.now();
+        let now = self.with.engine.clock.now();
         let checked = tokio::task::spawn_blocking(move || {
             let keys = TrustedKeys::from_secret(&data).map_err(|error| {
                 Distrust::Keys(Finding::new(error.reason(), format!("Secret {name} of spec.verify {error}"), false))

@@ -14,7 +14,7 @@ use reeve_renderer::{released, resolve};
 use serde_json::Value;
 
 use super::object;
-use crate::desired::{Desired, Revision};
+use reeve_reconciler_engine::desired::{Desired, Revision};
 
 /// What is kept of components that many runtimes have alike.
 const CACHE: u64 = 8 << 20;

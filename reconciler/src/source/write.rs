@@ -11,13 +11,14 @@ use super::Source;
 use super::object::is_as;
 use super::status::Finding;
 use super::workshop::{Changed, Opened};
-use crate::FIELD_MANAGER;
-use crate::refusal::{Reason, Refusal};
-use crate::runtime::{DesiredState, Standing};
+use reeve_reconciler_engine::FIELD_MANAGER;
+use reeve_reconciler_engine::refusal::{Reason, Refusal};
+use reeve_reconciler_engine::rollup::Standing;
+use reeve_reconciler_engine::runtime::DesiredState;
 
 impl Source {
     pub(super) fn runtimes(&self) -> Result<Api<Runtime>, Finding> {
-        let own = self.with.setup.cluster.own();
+        let own = self.with.engine.cluster.own();
         let own = own.map_err(|error| Finding::new("Unreachable", reeve_process::error_chain(&error), true))?;
         Ok(Api::namespaced(own, &self.namespace))
     }
@@ -124,7 +125,7 @@ impl Source {
 
     /// The other source that a runtime follows, if so. One whose source is gone may be taken up by another.
     async fn other_source(&self, name: &str) -> Result<Option<String>, Finding> {
-        let (Some(other), Ok(own)) = (self.other_named(name), self.with.setup.cluster.own()) else { return Ok(None) };
+        let (Some(other), Ok(own)) = (self.other_named(name), self.with.engine.cluster.own()) else { return Ok(None) };
         let api: Api<GitSource> = Api::namespaced(own, &self.namespace);
         match api.get_opt(&other).await {
             Ok(there) => Ok(there.map(|_| other)),

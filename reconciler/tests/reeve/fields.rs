@@ -5,7 +5,7 @@ use kube::api::{DynamicObject, Patch, PatchParams};
 use kube::core::GroupVersionKind;
 use kube::discovery::ApiResource;
 use kube::{Api, Client};
-use reeve_reconciler::fields::{Manager, is_applied_by, owned_hash};
+use reeve_reconciler_engine::fields::{Manager, is_applied_by, owned_hash};
 use reeve_tests::Cluster;
 use serde_json::{Value, json};
 

@@ -8,7 +8,7 @@ use super::lfs;
 use super::load::{self, read_text};
 use super::{HealthRule, Values};
 use crate::diagnostic::{Diagnostic, Location};
-use crate::helm::{self, HelmChart};
+use crate::fleet::helm::{self, HelmChart};
 use crate::schema::Schema;
 use crate::template::{ChartFiles, Source, Templates};
 use crate::tree::{self, ContentId, Entry, EntryKind, Tree, TreeError};

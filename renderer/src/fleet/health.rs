@@ -4,27 +4,12 @@
 
 use std::sync::Arc;
 
+pub use reeve_renderer_objects::health::HealthRule;
+
 use super::decode::{Decoder, Field};
-use crate::diagnostic::{Diagnostic, Location};
+use crate::diagnostic::Diagnostic;
 use crate::names;
 use crate::yaml::Node;
-
-/// When objects of one kind are healthy.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HealthRule {
-    /// Group and version of the objects.
-    pub api_version: Arc<str>,
-    /// Their kind.
-    pub kind: Arc<str>,
-    /// True when an object is healthy.
-    pub current: Arc<str>,
-    /// True while it is on its way.
-    pub in_progress: Option<Arc<str>>,
-    /// True when it will not get there by itself.
-    pub failed: Option<Arc<str>>,
-    /// Where the rule is written.
-    pub location: Location,
-}
 
 /// What whoever evaluates them takes.
 const LONGEST_EXPRESSION: usize = 1000;

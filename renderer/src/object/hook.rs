@@ -1,41 +1,8 @@
-//! Helm's hooks: Jobs that run before or after a component is applied.
+//! Helm's hooks: read from annotations.
+
+pub use reeve_renderer_objects::hook::{Hook, HookDeletion, Phase};
 
 use crate::value::{Dict, Value};
-
-/// When a Job runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hook {
-    /// On which occasions.
-    pub phases: Vec<Phase>,
-    /// Lower ones run first.
-    pub weight: i32,
-    /// When the Job is removed.
-    pub deletion: Vec<HookDeletion>,
-}
-
-/// An occasion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Phase {
-    /// Before the first apply.
-    PreInstall,
-    /// After the first apply.
-    PostInstall,
-    /// Before every later apply.
-    PreUpgrade,
-    /// After every later apply.
-    PostUpgrade,
-}
-
-/// When a hook's Job is removed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum HookDeletion {
-    /// Before the next one is made.
-    BeforeCreation,
-    /// When it succeeded.
-    Succeeded,
-    /// When it failed.
-    Failed,
-}
 
 /// The hook that annotations describe; an error is a message and what to do.
 pub(super) fn read(kind: &str, annotations: &Dict) -> Result<Option<Hook>, (String, &'static str)> {

@@ -2,7 +2,7 @@
 
 use super::in_template;
 use crate::cache::Outcome;
-use crate::helm::HELM_YAML;
+use crate::fleet::helm::HELM_YAML;
 use crate::object::{self, Manners};
 use crate::template::RenderedFile;
 use crate::value::Value;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::{Resolving, SourceKind, ValuesSource};
 use crate::diagnostic::Diagnostic;
+use crate::fleet::helm::{self, Enabled, HelmChart};
 use crate::fleet::{Chart, Component};
-use crate::helm::{self, Enabled, HelmChart};
 use crate::value::{self, Dict};
 
 impl Resolving<'_> {

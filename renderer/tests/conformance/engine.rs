@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use reeve_renderer::budget::{Budget, Limits};
-use reeve_renderer::helm::in_go;
+use reeve_renderer::fleet::helm::in_go;
 use reeve_renderer::template::{ChartFiles, ChartNode, GoTemplates, Scope, Source, Templates, render_charts};
 use reeve_renderer::value::Value;
 

@@ -6,16 +6,41 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Which rooms a room may know, outside its tests.
-const MAY_KNOW: [(&str, &[&str]); 8] = [
-    ("reeve-agent", &["reeve-crds", "reeve-process", "reeve-reconciler", "reeve-renderer"]),
+const MAY_KNOW: [(&str, &[&str]); 11] = [
+    ("reeve-agent", &["reeve-crds", "reeve-process", "reeve-reconciler-engine", "reeve-renderer-objects"]),
     ("reeve-crds", &[]),
     ("reeve-process", &[]),
     ("reeve-proxy-cri", &["reeve-crds", "reeve-process"]),
     ("reeve-proxy-resolver", &["reeve-crds", "reeve-process"]),
-    ("reeve-reconciler", &["reeve-crds", "reeve-process", "reeve-renderer"]),
-    ("reeve-renderer", &[]),
+    (
+        "reeve-reconciler",
+        &[
+            "reeve-crds",
+            "reeve-process",
+            "reeve-reconciler-engine",
+            "reeve-reconciler-git",
+            "reeve-renderer",
+            "reeve-renderer-objects",
+        ],
+    ),
+    ("reeve-reconciler-engine", &["reeve-crds", "reeve-process", "reeve-renderer-objects"]),
+    ("reeve-reconciler-git", &["reeve-crds", "reeve-process", "reeve-renderer-objects"]),
+    ("reeve-renderer", &["reeve-renderer-objects"]),
+    ("reeve-renderer-objects", &[]),
     ("reeve-tests", &[]),
 ];
+
+/// What must not be below a room.
+const MUST_NOT_LINK: [(&str, &[&str]); 4] = [
+    ("reeve-proxy-cri", &["kube", "kube-client", "k8s-openapi"]),
+    ("reeve-reconciler-engine", &["clap", "git2", "minijinja", "notify", "openssl", "openssl-sys", "pgp"]),
+    ("reeve-reconciler-git", &["clap", "minijinja"]),
+    ("reeve-renderer", &["git2", "hyper", "kube", "mio", "rand", "reqwest", "socket2", "tokio"]),
+];
+
+/// Rooms whose modules must not know each other in a circle.
+const WITHOUT_CYCLES: [&str; 7] =
+    ["crds", "process", "reconciler", "reconciler/engine", "reconciler/git", "renderer", "renderer/objects"];
 
 fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
@@ -48,33 +73,89 @@ fn a_room_knows_only_the_rooms_it_may_know() {
 }
 
 #[test]
-fn the_renderer_cannot_reach_a_network_a_cluster_or_a_runtime() {
-    let output = Command::new(env!("CARGO"))
-        .args(["tree", "--package", "reeve-renderer", "--edges", "normal", "--prefix", "none", "--offline"])
-        .current_dir(workspace())
-        .output()
-        .unwrap();
-    let tree = String::from_utf8(output.stdout).unwrap();
-    assert!(tree.starts_with("reeve-renderer "), "cargo tree does not answer: {tree}");
-    for forbidden in ["tokio", "kube", "hyper", "reqwest", "git2", "rand", "mio", "socket2"] {
-        assert!(
-            !tree.lines().any(|line| line.split(' ').next() == Some(forbidden)),
-            "{forbidden} is below the renderer"
-        );
+fn nothing_is_linked_below_a_room_that_must_not_be() {
+    for (room, forbidden) in MUST_NOT_LINK {
+        let output = Command::new(env!("CARGO"))
+            .args(["tree", "--package", room, "--edges", "normal", "--prefix", "none", "--offline"])
+            .current_dir(workspace())
+            .output()
+            .unwrap();
+        let tree = String::from_utf8(output.stdout).unwrap();
+        assert!(tree.starts_with(&format!("{room} ")), "cargo tree does not answer: {tree}");
+        let linked: BTreeSet<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
+        for other in forbidden {
+            assert!(!linked.contains(other), "{other} is below {room}");
+        }
     }
 }
 
 #[test]
-fn the_cri_proxy_has_no_api_client() {
-    let output = Command::new(env!("CARGO"))
-        .args(["tree", "--package", "reeve-proxy-cri", "--edges", "normal", "--prefix", "none", "--offline"])
-        .current_dir(workspace())
-        .output()
-        .unwrap();
-    let tree = String::from_utf8(output.stdout).unwrap();
-    assert!(tree.starts_with("reeve-proxy-cri "), "cargo tree does not answer: {tree}");
-    let found = tree.lines().find(|line| line.starts_with("kube") || line.starts_with("k8s-openapi"));
-    assert_eq!(found, None, "what runs on the host has no API client");
+fn the_modules_of_a_room_know_each_other_in_one_direction() {
+    for room in WITHOUT_CYCLES {
+        let uses = modules(&workspace().join(room).join("src"));
+        assert!(uses.len() > 3, "found only {} modules in {room}", uses.len());
+        for module in uses.keys() {
+            let cycle = path_back(&uses, module);
+            assert!(cycle.is_none(), "modules of {room} know each other in a circle: {}", cycle.unwrap().join(" -> "));
+        }
+    }
+}
+
+#[test]
+fn a_circle_of_modules_is_found() {
+    let uses = |pairs: &[(&str, &[&str])]| -> Uses {
+        pairs
+            .iter()
+            .map(|(of, uses)| ((*of).to_owned(), uses.iter().map(|name| (*name).to_owned()).collect()))
+            .collect()
+    };
+    let circle = uses(&[("a", &["b"]), ("b", &["c"]), ("c", &["a"]), ("d", &["a"])]);
+    assert_eq!(path_back(&circle, "a").unwrap(), ["a", "b", "c", "a"]);
+    assert_eq!(path_back(&circle, "d"), None);
+    assert_eq!(path_back(&uses(&[("a", &["b", "c"]), ("b", &["c"]), ("c", &[])]), "a"), None);
+}
+
+type Uses = BTreeMap<String, BTreeSet<String>>;
+
+/// Which top-level module names which others as `crate::module`, tests aside.
+fn modules(source: &Path) -> Uses {
+    let mut files = Vec::new();
+    collect(source, &mut files);
+    let top = |file: &Path| {
+        let first = file.strip_prefix(source).unwrap().components().next().unwrap();
+        Path::new(first.as_os_str()).with_extension("").to_str().unwrap().to_owned()
+    };
+    let names: BTreeSet<String> = files.iter().map(|file| top(file)).collect();
+    let mut uses = Uses::new();
+    for file in files.iter().filter(|file| !file.iter().any(|part| part == "tests" || part == "tests.rs")) {
+        let (of, text) = (top(file), fs::read_to_string(file).unwrap());
+        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        let named = code.split("crate::").skip(1).map(|rest| {
+            rest.split(|letter: char| !letter.is_alphanumeric() && letter != '_').next().unwrap_or_default()
+        });
+        let known = named.filter(|name| *name != of && names.contains(*name)).map(str::to_owned);
+        uses.entry(of.clone()).or_default().extend(known);
+    }
+    uses.retain(|module, _| !["lib", "main"].contains(&module.as_str()));
+    uses
+}
+
+/// The shortest way from a module back to itself.
+fn path_back(uses: &Uses, from: &str) -> Option<Vec<String>> {
+    let mut paths = std::collections::VecDeque::from([vec![from.to_owned()]]);
+    let mut seen = BTreeSet::new();
+    while let Some(path) = paths.pop_front() {
+        for next in uses.get(path.last()?).into_iter().flatten() {
+            let longer: Vec<String> = path.iter().chain([next]).cloned().collect();
+            if next == from {
+                return Some(longer);
+            }
+            if seen.insert(next.clone()) {
+                paths.push_back(longer);
+            }
+        }
+    }
+    None
 }
 
 #[test]

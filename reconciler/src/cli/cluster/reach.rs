@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use kube::Client;
 use reeve_process::Gate;
-use reeve_reconciler::clock::Clock;
-use reeve_reconciler::cluster::{Cluster, KindsError};
-use reeve_reconciler::ledger::{Keeper, Ledger, LedgerError};
-use reeve_reconciler::live::Hub;
-use reeve_reconciler::owner::Owner;
-use reeve_reconciler::refusal::Refusal;
+use reeve_reconciler_engine::clock::Clock;
+use reeve_reconciler_engine::cluster::{Cluster, KindsError};
+use reeve_reconciler_engine::ledger::{Keeper, Ledger, LedgerError};
+use reeve_reconciler_engine::live::Hub;
+use reeve_reconciler_engine::owner::Owner;
+use reeve_reconciler_engine::refusal::Refusal;
 
 use super::connection::configure;
 use super::error::ClusterError;

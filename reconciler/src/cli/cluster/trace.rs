@@ -3,7 +3,7 @@
 use kube::ResourceExt;
 use kube::api::{Api, DynamicObject, ListParams};
 use reeve_crds::{GitSource, Runtime, RuntimeComponent};
-use reeve_reconciler::owner::NAMESPACE_LABEL;
+use reeve_reconciler_engine::owner::NAMESPACE_LABEL;
 use reeve_renderer::bundle::{COMPONENT_LABEL, RUNTIME_LABEL};
 
 use super::connection::{Connection, Scope};

@@ -7,12 +7,12 @@ use reeve_crds::RuntimeSpec;
 use reeve_crds::runtime::policy::{Adoption, DeletionPolicy};
 use reeve_crds::runtime::target::TargetType;
 use reeve_crds::runtime_component::JobPhase;
-use reeve_reconciler::admission::{self, Allowed};
-use reeve_reconciler::cluster::ApplyError;
-use reeve_reconciler::desired::{DesiredComponent, Stage};
-use reeve_reconciler::payload::Apply;
-use reeve_reconciler::plan::{Action, ComponentPlan, Removal};
-use reeve_reconciler::preview::Preview;
+use reeve_reconciler_engine::admission::{self, Allowed};
+use reeve_reconciler_engine::apply::ApplyError;
+use reeve_reconciler_engine::desired::{DesiredComponent, Stage};
+use reeve_reconciler_engine::payload::Apply;
+use reeve_reconciler_engine::plan::{Action, ComponentPlan, Removal};
+use reeve_reconciler_engine::preview::Preview;
 use reeve_renderer::object::ObjectKey;
 
 /// What is foreseen for one runtime.

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use reeve_crds::runtime::policy::DeletionPolicy;
 use reeve_crds::runtime_component::JobPhase;
-use reeve_reconciler::plan::{Action, Removal};
+use reeve_reconciler_engine::plan::{Action, Removal};
 use serde_json::{Map, Value, json};
 
 use super::Group;

@@ -9,9 +9,9 @@ use kube::{Api, Config};
 use reeve_crds::outcome::Outcome;
 use reeve_crds::{Inventory, Lenient, State};
 use reeve_process::Gate;
-use reeve_reconciler::clock::{Clock, ManualClock};
-use reeve_reconciler::cluster::{Account, Cluster};
-use reeve_reconciler::live::{Hub, Scope};
+use reeve_reconciler_engine::clock::{Clock, ManualClock};
+use reeve_reconciler_engine::cluster::{Account, Cluster};
+use reeve_reconciler_engine::live::{Hub, Scope};
 use reeve_tests::{ControlPlane, Forwarder, eventually};
 use serde_json::json;
 

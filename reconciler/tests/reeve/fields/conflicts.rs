@@ -1,7 +1,7 @@
 //! Conflicts as the API server words them.
 
 use kube::api::PatchParams;
-use reeve_reconciler::fields::{Conflicts, Operation};
+use reeve_reconciler_engine::fields::{Conflicts, Operation};
 
 use super::{MANAGER, Place, deployment};
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use kube::Client;
-use reeve_reconciler::refusal::{Reason, Refusal};
+use reeve_reconciler_engine::refusal::{Reason, Refusal};
 use reeve_tests::Forwarder;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! Drift as the API server records it: what others did to what we applied.
 
 use kube::api::{Patch, PatchParams};
-use reeve_reconciler::fields::{Operation, drifted};
+use reeve_reconciler_engine::fields::{Operation, drifted};
 use reeve_tests::eventually;
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use super::{Place, deployment, manager, owned};
 
 async fn told(place: &Place, desired: &Value) -> Vec<String> {
     let found = drifted(desired, &place.managed(desired).await, &manager());
-    let line = |field: &reeve_reconciler::fields::DriftedField| {
+    let line = |field: &reeve_reconciler_engine::fields::DriftedField| {
         let verb = if field.removed { "removed" } else { "taken" };
         format!("{} {verb} by {}", field.path, field.manager.as_deref().unwrap_or("nobody"))
     };

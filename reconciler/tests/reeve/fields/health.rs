@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use kube::api::{Patch, PatchParams, PostParams};
-use reeve_reconciler::health::{Expressions, Health, HealthState, assess};
+use reeve_reconciler_engine::health::{Expressions, Health, HealthState, assess};
 use reeve_tests::eventually;
 use serde_json::{Value, json};
 

@@ -1,8 +1,8 @@
 //! What is sent, on a real API server: ignored fields stay, and nobody is fought.
 
 use kube::api::PatchParams;
-use reeve_reconciler::fields::drifted;
-use reeve_reconciler::payload::{Pointer, delegated, object_ref, with_content, without};
+use reeve_reconciler_engine::fields::drifted;
+use reeve_reconciler_engine::payload::{Pointer, delegated, object_ref, with_content, without};
 use serde_json::{Value, json};
 
 use super::{Place, deployment, manager, name, owned};

@@ -2,7 +2,7 @@
 
 use kube::Client;
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
-use reeve_reconciler::refusal::{Reason, Refusal};
+use reeve_reconciler_engine::refusal::{Reason, Refusal};
 use reeve_tests::eventually;
 use serde_json::{Value, json};
 

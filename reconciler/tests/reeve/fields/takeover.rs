@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use kube::api::{Patch, PatchParams};
-use reeve_reconciler::fields::{LAST_APPLIED, takeover};
+use reeve_reconciler_engine::fields::{LAST_APPLIED, takeover};
 use serde_json::{Value, json};
 
 use super::{MANAGER, Place, manager, name};

@@ -3,7 +3,7 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use reeve_reconciler::git::FetchRequest;
+use reeve_reconciler_git::FetchRequest;
 use reeve_tests::{Forwarder, GitRepository, PATIENCE, eventually};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use reeve_reconciler::git::Mirrors;
+use reeve_reconciler_git::Mirrors;
 use reeve_tests::GitRepository;
 use tempfile::TempDir;
 

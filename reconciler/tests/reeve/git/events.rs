@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use reeve_reconciler::git::watch_local;
+use reeve_reconciler_git::watch_local;
 use reeve_tests::{GitRepository, PATIENCE};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;

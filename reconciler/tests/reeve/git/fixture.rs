@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use k8s_openapi::ByteString;
 use reeve_crds::git_source::GitRef;
-use reeve_reconciler::git::{Credentials, FetchError, FetchRequest, Fetched, Mirrors};
+use reeve_reconciler_git::{Credentials, FetchError, FetchRequest, Fetched, Mirrors};
 use reeve_renderer::tree::Tree as _;
 use tempfile::TempDir;
 

@@ -1,6 +1,6 @@
 //! What a mirror brings over, tells and keeps.
 
-use reeve_reconciler::git::{FetchRequest, Moved};
+use reeve_reconciler_git::{FetchRequest, Moved};
 use reeve_renderer::tree::Tree as _;
 use reeve_tests::{Forwarder, GitRepository};
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use k8s_openapi::ByteString;
-use reeve_reconciler::git::{FetchRequest, Proxy};
+use reeve_reconciler_git::{FetchRequest, Proxy};
 use reeve_tests::GitRepository;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};

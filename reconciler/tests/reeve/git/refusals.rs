@@ -1,7 +1,7 @@
 //! Servers that do not let in, hosts that are not trusted, repositories that are not there: each with its own reason,
 //! and none with a secret in what it says.
 
-use reeve_reconciler::git::{Credentials, FetchError, FetchRequest};
+use reeve_reconciler_git::{Credentials, FetchError, FetchRequest};
 use reeve_tests::{BasicAuth, GitHttp, GitRepository, GitSsh};
 
 use crate::git::fixture::{Fixture, branch, commit, credentials, main, named, request, semver, tag};

@@ -2,7 +2,7 @@
 
 use k8s_openapi::ByteString;
 use reeve_crds::git_source::{GitRef, VerifyMode};
-use reeve_reconciler::git::{FetchRequest, SignatureError, SignedBy, TrustedKeys};
+use reeve_reconciler_git::{FetchRequest, SignatureError, SignedBy, TrustedKeys};
 use reeve_tests::{GitRepository, SigningKey};
 
 use crate::git::fixture::{Fixture, main, request, semver, tag};

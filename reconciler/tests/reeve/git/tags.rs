@@ -2,7 +2,7 @@
 
 use k8s_openapi::ByteString;
 use reeve_crds::git_source::VerifyMode;
-use reeve_reconciler::git::TrustedKeys;
+use reeve_reconciler_git::TrustedKeys;
 use reeve_tests::{GitRepository, SigningKey};
 
 use crate::git::fixture::{Fixture, main, request, semver, tag};

@@ -1,7 +1,7 @@
 //! Every kind of reference over every transport, and how each lets in and refuses.
 
 use reeve_crds::git_source::GitRef;
-use reeve_reconciler::git::{Credentials, FetchRequest};
+use reeve_reconciler_git::{Credentials, FetchRequest};
 use reeve_tests::{BasicAuth, GitRepository, GitSsh};
 
 use crate::git::fixture::{Fixture, branch, commit, credentials, main, named, request, semver, tag};

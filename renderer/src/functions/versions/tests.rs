@@ -45,18 +45,3 @@ fn a_version_is_taken_apart_under_the_names_of_go() {
     assert_eq!(version.get("Original"), Some(&"v1.2-rc.1+b".into()));
     assert_eq!(version.get("String"), Some(&"1.2.0-rc.1+b".into()));
 }
-
-#[test]
-fn the_highest_version_of_a_range_is_by_precedence_and_without_prereleases() {
-    let highest = |range: &str, of: &[&'static str]| {
-        super::Range::parse(range).unwrap().highest(of.iter().map(|version| (*version, *version)))
-    };
-    let of = ["v1.9.0", "1.10.0", "v1.11.0-rc.1", "v2.0.0", "latest", "1"];
-    assert_eq!(highest("1.x", &of), Some("1.10.0"));
-    assert_eq!(highest(">=1.11.0-0 <2", &of), Some("v1.11.0-rc.1"));
-    assert_eq!(highest("1.9.0", &of), Some("v1.9.0"), "a bare version is itself alone");
-    assert_eq!(highest("~1.9 || ^2", &of), Some("v2.0.0"));
-    assert_eq!(highest(">=3", &of), None);
-    assert_eq!(highest("1.x", &["1.0.0", "v1.0.0"]), highest("1.x", &["v1.0.0", "1.0.0"]));
-    assert!(super::Range::parse("newest").is_none());
-}

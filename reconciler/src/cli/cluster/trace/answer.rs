@@ -8,7 +8,7 @@ use kube::api::DynamicObject;
 use reeve_crds::git_source::status::Commit;
 use reeve_crds::{GitSource, Runtime, RuntimeComponent};
 use reeve_process::secret::scrub;
-use reeve_reconciler::tree::CommitSummary;
+use reeve_reconciler_git::CommitSummary;
 use serde_json::{Value, json};
 
 use super::super::age::age;

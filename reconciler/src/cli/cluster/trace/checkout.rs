@@ -5,7 +5,7 @@ use std::path::Path;
 
 use kube::ResourceExt as _;
 use kube::api::DynamicObject;
-use reeve_reconciler::tree::{CommitSummary, GitRepository};
+use reeve_reconciler_git::{CommitSummary, GitRepository};
 use reeve_renderer::fleet::Loader;
 
 use super::super::kinds::Kind;

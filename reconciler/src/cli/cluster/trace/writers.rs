@@ -3,7 +3,7 @@
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt as _;
 use kube::api::DynamicObject;
-use reeve_reconciler::fields::Manager;
+use reeve_reconciler_engine::fields::Manager;
 use reeve_renderer::bundle::MANAGED_BY;
 use serde_json::Value;
 

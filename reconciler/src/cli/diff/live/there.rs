@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use futures::{StreamExt as _, stream};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use reeve_reconciler::cluster::{Applier, ApplyError, Kind, KindsError};
-use reeve_reconciler::ledger::Ledger;
-use reeve_reconciler::live::Live;
+use reeve_reconciler_engine::apply::{Applier, ApplyError};
+use reeve_reconciler_engine::cluster::{Kind, KindsError};
+use reeve_reconciler_engine::ledger::Ledger;
+use reeve_reconciler_engine::live::Live;
 use reeve_renderer::bundle::MANAGED_BY;
 use reeve_renderer::object::ObjectKey;
 use serde::Deserialize as _;

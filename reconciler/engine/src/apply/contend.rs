@@ -1,0 +1,73 @@
+//! What is done when others have fields, or the whole, of an object that is to be applied.
+
+use std::sync::Arc;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use reeve_renderer_objects::bundle::COMPONENT_LABEL;
+use serde_json::Value;
+
+use super::{Applier, ApplyError, Sending, Write, api};
+use crate::cluster::{JSON_PATCH, METADATA_ONLY};
+use crate::fields::{self, Conflicts};
+use crate::owner::{self, Owner, Settlement};
+use crate::refusal::Reason;
+
+impl Applier {
+    /// What is done about a conflict: the version against which to force, if so; otherwise the plain way is free now.
+    pub(super) async fn give_way(
+        &self,
+        write: &Write<'_>,
+        conflict: Conflicts,
+        freed: Option<&Owner>,
+    ) -> Result<Option<String>, ApplyError> {
+        let key = &write.object.key;
+        let got = api(write.client.clone(), write.kind, key).get_metadata_opt(&key.name).await;
+        let got = self.answered(got).map_err(|refusal| ApplyError::Refused { object: key.clone(), refusal })?;
+        let Some(there) = got else { return Ok(None) };
+        match owner::settle(&conflict, &there.metadata, &self.owner, freed, self.adoption) {
+            Settlement::Force => Ok(there.metadata.resource_version),
+            Settlement::TakeOver => {
+                self.take_over_fields(write, &there.metadata, freed).await?;
+                Ok(None)
+            }
+            Settlement::Claimed(owner) => {
+                let component = there.metadata.labels.and_then(|mut labels| labels.remove(COMPONENT_LABEL));
+                Err(ApplyError::Claimed { object: key.clone(), owner, component })
+            }
+            Settlement::Refuse => Err(ApplyError::Conflict { object: key.clone(), conflict }),
+        }
+    }
+
+    /// Makes the fields of `kubectl apply`, and of runtimes that have no claim any more, ours, so that what leaves Git
+    /// leaves the object. True if there were any, or if somebody wrote since: then it has to be applied once more.
+    pub(super) async fn take_over_fields(
+        &self,
+        write: &Write<'_>,
+        metadata: &ObjectMeta,
+        freed: Option<&Owner>,
+    ) -> Result<bool, ApplyError> {
+        let managed = metadata.managed_fields.as_deref().unwrap_or_default();
+        let is_free = is_free(metadata, &self.owner, freed);
+        let Some(takeover) = fields::takeover(managed, &self.owner.manager(), |_| is_free) else { return Ok(false) };
+        let version = metadata.resource_version.as_deref().unwrap_or_default();
+        let patch = serde_json::to_vec(&takeover.patch(version)).unwrap_or_default();
+        let types = (JSON_PATCH, METADATA_ONLY);
+        match self.patch(write.client, write.object, write.kind, types, "", &patch).await {
+            Ok(_) => Ok(true),
+            Err(Sending::Refused(refusal)) if matches!(refusal.reason, Reason::Conflict | Reason::Invalid) => Ok(true),
+            Err(sending) => Err(sending.about(write.object)),
+        }
+    }
+}
+
+/// Whether no other runtime has a claim to an object.
+pub(super) fn is_free(metadata: &ObjectMeta, ours: &Owner, freed: Option<&Owner>) -> bool {
+    owner::hold(metadata).owner.is_none_or(|owner| owner == *ours || Some(&owner) == freed)
+}
+
+/// The same, to be refused unless the object has this version.
+pub(super) fn fenced(body: &[u8], version: &str) -> Arc<[u8]> {
+    let mut object: Value = serde_json::from_slice(body).unwrap_or_default();
+    object["metadata"]["resourceVersion"] = version.into();
+    serde_json::to_vec(&object).unwrap_or_default().into()
+}

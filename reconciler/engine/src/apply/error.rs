@@ -1,0 +1,160 @@
+//! Why an object could not be applied.
+
+use std::time::Duration;
+
+use reeve_process::gate::GatedClientError;
+use reeve_renderer_objects::key::ObjectKey;
+
+use crate::cluster::{Account, KindsError};
+use crate::fields::Conflicts;
+use crate::owner::Owner;
+use crate::plan;
+use crate::refusal::Refusal;
+
+/// An object could not be applied.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// No client can be made for its account.
+    #[error("cannot act as {account}")]
+    Client {
+        /// As whom.
+        account: Account,
+        /// Why.
+        #[source]
+        cause: GatedClientError,
+    },
+    /// Its kind cannot be used.
+    #[error("cannot apply {object}")]
+    Kind {
+        /// The object.
+        object: ObjectKey,
+        /// Why.
+        #[source]
+        cause: KindsError,
+    },
+    /// Its kind lives in no namespace, or its key says so and it does.
+    #[error(
+        "{object}: the kind lives in {wanted}; write metadata.namespace accordingly, or put the CRD into the fleet"
+    )]
+    WrongScope {
+        /// The object.
+        object: ObjectKey,
+        /// Where its kind lives.
+        wanted: &'static str,
+    },
+    /// The API server refused, or could not be asked.
+    #[error("{object}: {}", refusal.message)]
+    Refused {
+        /// The object.
+        object: ObjectKey,
+        /// What it said.
+        refusal: Refusal,
+    },
+    /// Another applier has fields that we want.
+    #[error(
+        "{object}: {conflict}; set policy.adoption: Always in the runtime's file (spec.adoption of a Runtime that has none) to take them over, or remove them from one of the two"
+    )]
+    Conflict {
+        /// The object.
+        object: ObjectKey,
+        /// Who has what.
+        conflict: Conflicts,
+    },
+    /// Another runtime has it.
+    #[error("{object} belongs to {}: remove it there or here", plan::holder(owner, component.as_deref()))]
+    Claimed {
+        /// The object.
+        object: ObjectKey,
+        /// Who has it.
+        owner: Owner,
+        /// As part of what.
+        component: Option<String>,
+    },
+    /// Others wrote it each time we were about to.
+    #[error("{object} is being changed by others all the time")]
+    Unsteady {
+        /// The object.
+        object: ObjectKey,
+    },
+    /// It is there and the policy forbids to take it over.
+    #[error(
+        "{object} exists already and was not made by Reeve; set policy.adoption: Unowned in the runtime's file (spec.adoption of a Runtime that has none) to take it over, or delete it"
+    )]
+    Exists {
+        /// The object.
+        object: ObjectKey,
+    },
+    /// A field cannot change, and the policy forbids to make the object anew.
+    #[error("{object}: {message}; {advice}")]
+    Immutable {
+        /// The object.
+        object: ObjectKey,
+        /// What the server said.
+        message: String,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// It did not go away in time.
+    #[error("{object} is still there, held by {}", if holders.is_empty() { "what its status tells of" } else { holders })]
+    Stuck {
+        /// The object.
+        object: ObjectKey,
+        /// What holds it.
+        holders: String,
+    },
+}
+
+impl ApplyError {
+    /// The object that it is about.
+    pub fn object(&self) -> Option<&ObjectKey> {
+        match self {
+            Self::Client { .. } => None,
+            Self::Kind { object, .. }
+            | Self::WrongScope { object, .. }
+            | Self::Refused { object, .. }
+            | Self::Conflict { object, .. }
+            | Self::Claimed { object, .. }
+            | Self::Unsteady { object }
+            | Self::Exists { object }
+            | Self::Immutable { object, .. }
+            | Self::Stuck { object, .. } => Some(object),
+        }
+    }
+
+    /// Why, in one word.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Client { .. } => "Unreachable",
+            Self::Kind { cause: KindsError::Missing { .. }, .. } => "MissingKind",
+            Self::Kind { cause: KindsError::Ask { cause, .. }, .. } => Refusal::of(cause).reason.as_str(),
+            Self::WrongScope { .. } => "Invalid",
+            Self::Refused { refusal, .. } => refusal.reason.as_str(),
+            Self::Conflict { .. } | Self::Claimed { .. } | Self::Unsteady { .. } | Self::Exists { .. } => "Conflict",
+            Self::Immutable { .. } => "Immutable",
+            Self::Stuck { .. } => "TimedOut",
+        }
+    }
+
+    /// Whether it may go away by itself.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Client { .. } | Self::Stuck { .. } | Self::Unsteady { .. } => true,
+            Self::Kind { cause: KindsError::Ask { cause, .. }, .. } => Refusal::of(cause).transient,
+            Self::Refused { refusal, .. } => refusal.transient,
+            Self::Kind { cause: KindsError::Missing { .. }, .. }
+            | Self::WrongScope { .. }
+            | Self::Conflict { .. }
+            | Self::Claimed { .. }
+            | Self::Exists { .. }
+            | Self::Immutable { .. } => false,
+        }
+    }
+
+    /// How long the server asks to wait.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Refused { refusal, .. } => refusal.retry_after,
+            _ => None,
+        }
+    }
+}

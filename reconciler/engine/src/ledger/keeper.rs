@@ -1,0 +1,375 @@
+//! Keeps a ledger stored: many changes, few writes.
+//!
+//! What must be written down before an object is created is waited for; whoever asks meanwhile shares the write. What
+//! only records an outcome is written when there is time. Pages are replaced with their resourceVersion, so a writer
+//! that was superseded is refused.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use http::Method;
+use http::header::{ACCEPT, CONTENT_TYPE};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, OwnerReference};
+use kube::api::{ListParams, ObjectMeta};
+use kube::core::PartialObjectMeta;
+use kube::{Api, Client};
+use reeve_crds::{Inventory, InventorySpec};
+use reeve_renderer_objects::bundle::RUNTIME_LABEL;
+use tokio::sync::{Notify, watch};
+
+use super::{Change, Entry, Ledger, Stored};
+use crate::FIELD_MANAGER;
+use crate::clock::Clock;
+use crate::cluster::{JSON, METADATA_ONLY};
+use crate::refusal::{Reason, Refusal};
+use reeve_renderer_objects::key::ObjectKey;
+
+/// How long an outcome may wait to be written down. A page is dear to the API server, which looks at every entry of it.
+const LAZY: Duration = Duration::from_mins(1);
+
+/// The inventory could not be read or written.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum LedgerError {
+    /// It could not be read.
+    #[error("cannot read the inventory of {runtime}: {}", refusal.message)]
+    Read {
+        /// Whose.
+        runtime: Arc<str>,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// A page could not be written.
+    #[error("cannot write the inventory page {page}: {}", refusal.message)]
+    Write {
+        /// Which.
+        page: String,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// Someone else wrote it meanwhile.
+    #[error("the inventory page {page} was changed by someone else")]
+    Fenced {
+        /// Which.
+        page: String,
+    },
+}
+
+/// A ledger and its pages in the cluster. Clones are the same.
+#[derive(Clone, Debug)]
+pub struct Keeper(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    ledger: Mutex<Book>,
+    /// The number of the last change that is stored, or why storing failed.
+    stored: watch::Sender<Result<u64, LedgerError>>,
+    urgent: Notify,
+    lazy: Notify,
+}
+
+#[derive(Debug)]
+struct Book {
+    ledger: Ledger,
+    changes: u64,
+    /// Objects whose entries must be stored before they are created, and the change that did not get there yet.
+    awaited: HashMap<ObjectKey, u64>,
+}
+
+impl Book {
+    /// The number of these changes, if they change anything.
+    fn take(&mut self, changes: impl IntoIterator<Item = Change>) -> Option<u64> {
+        let mut is_new = false;
+        for change in changes {
+            is_new |= self.ledger.change(change);
+        }
+        is_new.then(|| {
+            self.changes += 1;
+            self.changes
+        })
+    }
+}
+
+impl Keeper {
+    /// Reads the pages of a runtime.
+    pub async fn load(client: &Client, namespace: &str, runtime: Arc<str>) -> Result<Self, LedgerError> {
+        let api: Api<Inventory> = Api::namespaced(client.clone(), namespace);
+        let listed = api.list(&ListParams::default().fields(&format!("spec.runtime={runtime}"))).await;
+        let pages =
+            listed.map_err(|error| LedgerError::Read { runtime: runtime.clone(), refusal: Refusal::of(&error) })?;
+        let pages = pages.items.into_iter().map(|page| (page.spec, page.metadata.into()));
+        Ok(Self::new(Ledger::load(runtime, pages)))
+    }
+
+    fn new(ledger: Ledger) -> Self {
+        Self(Arc::new(Inner {
+            ledger: Mutex::new(Book { ledger, changes: 0, awaited: HashMap::new() }),
+            stored: watch::Sender::new(Ok(0)),
+            urgent: Notify::new(),
+            lazy: Notify::new(),
+        }))
+    }
+
+    /// Looks something up.
+    pub fn read<T>(&self, look: impl FnOnce(&Ledger) -> T) -> T {
+        look(&self.book().ledger)
+    }
+
+    /// The entries of a component.
+    pub fn entries_of(&self, component: &str) -> Vec<(ObjectKey, Entry)> {
+        self.read(|ledger| {
+            let of = ledger.iter().filter(|(_, entry)| &*entry.component == component);
+            of.map(|(key, entry)| (key.clone(), entry.clone())).collect()
+        })
+    }
+
+    /// Takes changes in; they are stored when somebody asks, at the latest a minute later.
+    pub fn note(&self, changes: impl IntoIterator<Item = Change>) {
+        if self.book().take(changes).is_some() {
+            self.0.lazy.notify_one();
+        }
+    }
+
+    /// Puts entries in and resolves when they are stored, and so are those of `others` that somebody put in before who
+    /// failed to store them or was given up.
+    pub async fn store(
+        &self,
+        entries: Vec<(ObjectKey, Entry)>,
+        others: impl IntoIterator<Item = &ObjectKey>,
+    ) -> Result<(), LedgerError> {
+        let number = {
+            let mut book = self.book();
+            let keys: Vec<ObjectKey> = entries.iter().map(|(key, _)| key.clone()).collect();
+            if let Some(number) = book.take(entries.into_iter().map(|(key, entry)| Change::Put(key, entry))) {
+                book.awaited.extend(keys.iter().map(|key| (key.clone(), number)));
+            }
+            let awaited = |key: &ObjectKey| book.awaited.get(key).copied();
+            keys.iter().filter_map(awaited).chain(others.into_iter().filter_map(awaited)).max()
+        };
+        match number {
+            Some(number) => self.wait_for(number).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Stores what was taken in soon: there will be nothing more for a while.
+    pub fn hurry(&self) {
+        if !self.book().ledger.dirty().is_empty() {
+            self.0.urgent.notify_one();
+        }
+    }
+
+    /// Stores those pages again soon that do not go with the Runtime of this uid.
+    pub fn belong_to(&self, runtime: &str) {
+        self.store_again(|ledger| ledger.belong_to(runtime));
+    }
+
+    /// Stores a page again soon whose object is gone, unless that is another one than is known.
+    pub fn lost(&self, page: &str, uid: &str) {
+        self.store_again(|ledger| ledger.lost(page, uid));
+    }
+
+    fn store_again(&self, mark: impl FnOnce(&mut Ledger) -> bool) {
+        let mut book = self.book();
+        if mark(&mut book.ledger) {
+            book.changes += 1;
+            drop(book);
+            self.0.urgent.notify_one();
+        }
+    }
+
+    /// Resolves when everything that was taken in is stored.
+    pub async fn flush(&self) -> Result<(), LedgerError> {
+        let number = {
+            let book = self.book();
+            if book.ledger.dirty().is_empty() {
+                return Ok(());
+            }
+            book.changes
+        };
+        self.wait_for(number).await
+    }
+
+    /// As [`flush`](Self::flush), for what goes: the pages of a namespace that is being deleted go with it, and with them
+    /// all that they could ever be needed for.
+    pub async fn flush_last(&self) -> Result<(), LedgerError> {
+        match self.flush().await {
+            Err(LedgerError::Write { refusal, .. }) if refusal.reason == Reason::NamespaceTerminating => Ok(()),
+            flushed => flushed,
+        }
+    }
+
+    async fn wait_for(&self, number: u64) -> Result<(), LedgerError> {
+        let mut stored = self.0.stored.subscribe();
+        // An older failure is no answer to this request.
+        self.0.stored.send_if_modified(|state| {
+            let failed = matches!(state, Err(LedgerError::Write { .. }));
+            if failed {
+                *state = Ok(0);
+            }
+            failed
+        });
+        self.0.urgent.notify_one();
+        let done = stored.wait_for(|state| state.as_ref().map_or(true, |done| *done >= number)).await;
+        done.map_or(Ok(()), |state| state.clone().map(drop))
+    }
+
+    /// Stores what was taken in, until it is fenced or dropped.
+    pub async fn run(&self, pages: Pages, clock: &Clock) -> LedgerError {
+        loop {
+            tokio::select! {
+                () = self.0.urgent.notified() => {}
+                () = async {
+                    self.0.lazy.notified().await;
+                    clock.sleep(LAZY).await;
+                } => {}
+            }
+            // Whoever is about to ask as well gets into the same write.
+            tokio::task::yield_now().await;
+            match self.write(&pages).await {
+                Ok(number) => {
+                    self.book().awaited.retain(|_, awaited| *awaited > number);
+                    drop(self.0.stored.send_replace(Ok(number)));
+                }
+                Err(error) => {
+                    let _ = self.0.stored.send_replace(Err(error.clone()));
+                    if matches!(error, LedgerError::Fenced { .. }) {
+                        return error;
+                    }
+                    self.0.lazy.notify_one();
+                }
+            }
+        }
+    }
+
+    async fn write(&self, pages: &Pages) -> Result<u64, LedgerError> {
+        let (number, dirty) = {
+            let mut book = self.book();
+            let dirty: Vec<_> = book.ledger.dirty().into_iter().map(|at| (at, book.ledger.page(at))).collect();
+            for (at, _) in &dirty {
+                book.ledger.writing(*at);
+            }
+            (book.changes, dirty)
+        };
+        let mut failure = None;
+        for (at, (name, spec, version)) in dirty {
+            if failure.is_some() {
+                self.book().ledger.unwritten(at);
+                continue;
+            }
+            match pages.write(&name, spec, version).await {
+                Ok(stored) => self.book().ledger.written(at, stored),
+                Err(error) => {
+                    self.book().ledger.unwritten(at);
+                    failure = Some(error);
+                }
+            }
+        }
+        failure.map_or(Ok(number), Err)
+    }
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.0.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where pages are stored.
+#[derive(Clone, Debug)]
+pub struct Pages {
+    /// The pages of all runtimes of a namespace.
+    pub api: Api<Inventory>,
+    /// The runtime.
+    pub runtime: Arc<str>,
+    /// The Runtime that the pages go with.
+    pub owner: OwnerReference,
+    /// Who writes.
+    pub writer: String,
+}
+
+impl Pages {
+    async fn write(&self, name: &str, mut spec: InventorySpec, version: Option<String>) -> Result<Stored, LedgerError> {
+        spec.writer = Some(self.writer.clone());
+        let mut page = Inventory::new(name, spec);
+        page.metadata = ObjectMeta {
+            name: Some(name.to_owned()),
+            labels: Some([(RUNTIME_LABEL.to_owned(), self.runtime.to_string())].into()),
+            owner_references: Some(vec![self.owner.clone()]),
+            resource_version: version.clone(),
+            // Whoever replaces a page owns all of it: books of it would only cost the API server time.
+            managed_fields: Some(vec![ManagedFieldsEntry::default()]),
+            ..ObjectMeta::default()
+        };
+        let replaced = match version {
+            Some(_) => Some(self.send(Method::PUT, &format!("/{name}"), &page).await),
+            None => None,
+        };
+        let written = match replaced {
+            // Somebody deleted it; what it said is known here, and whoever took over would have kept it.
+            Some(Err(kube::Error::Api(status))) if status.code == 404 => {
+                page.metadata.resource_version = None;
+                let made = self.send(Method::POST, "", &page).await;
+                match &made {
+                    Ok(_) => tracing::warn!(page = name, "the inventory page was deleted, and was made anew"),
+                    // It went with its namespace, and so does all that it could ever be needed for.
+                    Err(error) if Refusal::of(error).reason == Reason::NamespaceTerminating => {
+                        return Ok(Stored::default());
+                    }
+                    Err(_) => {}
+                }
+                made
+            }
+            Some(replaced) => replaced,
+            None => self.send(Method::POST, "", &page).await,
+        };
+        match written {
+            Ok(stored) => Ok(stored.metadata.into()),
+            Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => {
+                Err(LedgerError::Fenced { page: name.to_owned() })
+            }
+            Err(error) => Err(LedgerError::Write { page: name.to_owned(), refusal: Refusal::of(&error) }),
+        }
+    }
+
+    /// Sends a page, and gets back no more of it than its metadata.
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        page: &Inventory,
+    ) -> Result<PartialObjectMeta<Inventory>, kube::Error> {
+        let uri = format!("{}{path}?fieldManager={FIELD_MANAGER}", self.api.resource_url());
+        let request = http::Request::builder().method(method).uri(uri);
+        let request = request.header(CONTENT_TYPE, JSON).header(ACCEPT, METADATA_ONLY);
+        let body = serde_json::to_vec(page).map_err(kube::Error::SerdeError)?;
+        let request = request.body(body).map_err(kube::Error::HttpError)?;
+        self.api.clone().into_client().request(request).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use reeve_crds::inventory::EntryState;
+    use reeve_crds::runtime_component::ComponentTarget;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_entry_that_is_not_stored_is_waited_for_by_the_next_one_too() {
+        let keeper = Keeper::new(Ledger::load("eu".into(), []));
+        let key = |name: &str| ObjectKey { group: "".into(), kind: "A".into(), namespace: None, name: name.into() };
+        let entry = Entry {
+            component: "web".into(),
+            target: ComponentTarget::Runtime,
+            version: "v1".into(),
+            uid: None,
+            state: EntryState::Planned,
+            owned: None,
+        };
+        let put = || vec![(key("a"), entry.clone())];
+        // Given up before it was stored.
+        assert!(futures::poll!(Box::pin(keeper.store(put(), []))).is_pending());
+        assert!(futures::poll!(Box::pin(keeper.store(put(), []))).is_pending());
+        assert!(futures::poll!(Box::pin(keeper.store(Vec::new(), [&key("a")]))).is_pending());
+        assert!(futures::poll!(Box::pin(keeper.store(Vec::new(), [&key("b")]))).is_ready(), "nobody waits for others");
+    }
+}

@@ -1,0 +1,134 @@
+//! What is done about a watch that broke off: how long it pauses, whether that is reported, and with which advice. Pure.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use kube::runtime::watcher;
+
+use crate::clock::{after, since};
+use crate::refusal::{Reason, Refusal};
+
+/// For how long a first listing may be refused, by a server that says it will not last, before whoever waits is told.
+const GRACE: Duration = Duration::from_secs(10);
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// What lasted for so long was well, and what fails then is the first of a new row.
+const RESET_AFTER: Duration = Duration::from_secs(30);
+
+/// Whether a refused first listing is tried again before anybody is told. A kind that discovery shows and that is not
+/// found all the same is about to be served.
+pub(super) fn waits(refusal: &Refusal, is_discovered: bool, waited: Duration) -> bool {
+    let passes = match refusal.reason {
+        Reason::Throttled => true,
+        Reason::Unavailable => refusal.retry_after.is_some(),
+        Reason::MissingKind => is_discovered,
+        _ => false,
+    };
+    passes && waited < GRACE
+}
+
+/// What an error of a watch means, if it is the API server's.
+pub fn watch_refusal(error: &watcher::Error) -> Option<Refusal> {
+    match error {
+        watcher::Error::InitialListFailed(cause)
+        | watcher::Error::WatchStartFailed(cause)
+        | watcher::Error::WatchFailed(cause) => Some(Refusal::of(cause)),
+        watcher::Error::WatchError(_) | watcher::Error::NoResourceVersion => None,
+    }
+}
+
+/// What is told of a refusal. An account that may look into some namespaces alone is not known to, unless its runtime
+/// says so.
+pub(super) fn told(refusal: &Refusal, looks_everywhere: bool) -> String {
+    match refusal.reason {
+        Reason::Forbidden if looks_everywhere => {
+            format!("{}; if the account is a tenant's, name its namespaces in target.namespaces", refusal.message)
+        }
+        _ => refusal.message.clone(),
+    }
+}
+
+/// How often a watch failed of late.
+#[derive(Debug, Default)]
+pub struct WatchBackoff {
+    failures: u32,
+    /// When it went on after the last one.
+    resumed: Timestamp,
+}
+
+impl WatchBackoff {
+    /// How long to pause after one more failure.
+    pub fn delay(&mut self, refusal: Option<&Refusal>, now: Timestamp) -> Duration {
+        if since(now, self.resumed) > RESET_AFTER {
+            self.failures = 0;
+        }
+        let pause = FIRST_PAUSE.saturating_mul(1 << self.failures.min(16)).min(LONGEST_PAUSE);
+        self.failures += 1;
+        let asked = refusal.filter(|refusal| !is_starting(refusal)).and_then(|refusal| refusal.retry_after);
+        let rest = asked.map_or(pause, |asked| asked.max(pause));
+        self.resumed = after(now, rest);
+        rest
+    }
+}
+
+/// Right after its CRD came the API server reads a kind into memory, which takes it some milliseconds; it can only ask for
+/// whole seconds.
+fn is_starting(refusal: &Refusal) -> bool {
+    refusal.message.contains("storage is (re)initializing")
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::Status;
+
+    use super::*;
+
+    fn refusal(code: u16, message: &str, seconds: u32) -> Refusal {
+        let details = serde_json::json!({ "retryAfterSeconds": seconds });
+        let status = serde_json::json!({ "code": code, "message": message, "details": details });
+        let status: Status = serde_json::from_value(status).unwrap();
+        Refusal::of(&kube::Error::Api(Box::new(status)))
+    }
+
+    #[test]
+    fn an_account_that_may_not_look_everywhere_is_told_how_to_look_elsewhere() {
+        let forbidden = refusal(403, "gadgets is forbidden", 0);
+        assert!(told(&forbidden, true).ends_with("name its namespaces in target.namespaces"));
+        assert_eq!(told(&forbidden, false), forbidden.message);
+        let starting = refusal(503, "starting", 1);
+        assert_eq!(told(&starting, true), starting.message);
+    }
+
+    #[test]
+    fn only_what_passes_by_itself_is_waited_out_and_not_for_ever() {
+        let soon = Duration::from_secs(1);
+        assert!(waits(&refusal(429, "storage is (re)initializing", 1), true, soon));
+        assert!(waits(&refusal(503, "starting", 1), true, soon));
+        assert!(waits(&refusal(404, "the server could not find the requested resource", 0), true, soon));
+        assert!(!waits(&refusal(404, "the server could not find the requested resource", 0), false, soon));
+        assert!(!waits(&refusal(503, "service unavailable", 0), true, soon));
+        assert!(!waits(&refusal(403, "gadgets is forbidden", 0), true, soon));
+        assert!(!waits(&refusal(429, "storage is (re)initializing", 1), true, GRACE));
+    }
+
+    #[test]
+    fn pauses_begin_short_grow_to_a_limit_and_begin_anew_when_it_was_well_for_a_while() {
+        let mut now = Timestamp::from_second(1_000_000).unwrap();
+        let mut backoff = WatchBackoff::default();
+        let mut rests = Vec::new();
+        for _ in 0..12 {
+            rests.push(backoff.delay(None, now));
+            now = after(now, *rests.last().unwrap());
+        }
+        assert_eq!(rests[0], FIRST_PAUSE);
+        assert!(rests.is_sorted() && rests[11] == LONGEST_PAUSE, "{rests:?}");
+        assert_eq!(backoff.delay(None, after(now, RESET_AFTER * 2)), FIRST_PAUSE);
+    }
+
+    #[test]
+    fn a_server_that_asks_for_time_gets_it_unless_it_only_starts_to_serve_a_kind() {
+        let rest = |refusal| WatchBackoff::default().delay(Some(&refusal), Timestamp::UNIX_EPOCH);
+        assert_eq!(rest(refusal(429, "too many requests", 7)), Duration::from_secs(7));
+        assert_eq!(rest(refusal(429, "storage is (re)initializing", 1)), FIRST_PAUSE);
+    }
+}

@@ -1,0 +1,205 @@
+//! Watches: one per account, kind and namespace, for all runtimes of a cluster.
+//!
+//! Kinds whose health depends on more than their metadata are watched whole, since every change of their status matters;
+//! of all others only the metadata is. Nothing is kept of an object but its [`Live`].
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use reeve_renderer_objects::bundle::COMPONENT_LABEL;
+use reeve_renderer_objects::key::ObjectKey;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::index::{Dirty, Index, Interest};
+use super::{Live, WatchState};
+use crate::clock::{Clock, since};
+use crate::cluster::{Account, Cluster, Kind};
+use crate::health::{self, Expressions, Health};
+use crate::owner::{self, Owner};
+use crate::refusal::Refusal;
+
+mod following;
+
+use following::Following;
+
+/// As whom and where something is watched.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Scope {
+    /// As whom.
+    pub account: Account,
+    /// In which namespace; everywhere if in none.
+    pub namespace: Option<Arc<str>>,
+}
+
+/// A kind cannot be watched.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("cannot watch {kind} as {account}: {message}")]
+pub struct WatchFailure {
+    /// The kind.
+    pub kind: String,
+    /// As whom.
+    pub account: Account,
+    /// Why, in one word.
+    pub reason: &'static str,
+    /// Why.
+    pub message: String,
+}
+
+type Rules = Arc<Mutex<HashMap<(Owner, Box<str>), Arc<[Expressions]>>>>;
+type Watches = HashMap<(Scope, Kind), Arc<watch::Sender<WatchState>>>;
+
+/// All watches of one cluster. They end when the last clone goes.
+#[derive(Clone, Debug)]
+pub struct Hub {
+    cluster: Cluster,
+    clock: Clock,
+    index: Index,
+    rules: Rules,
+    running: Arc<Mutex<(Watches, JoinSet<()>)>>,
+    refreshed: Arc<Mutex<Timestamp>>,
+}
+
+/// Runtimes that check everything at about the same time list it once.
+const REFRESH_AT_MOST: Duration = Duration::from_secs(30);
+
+impl Hub {
+    /// No watches yet.
+    pub fn new(cluster: Cluster, clock: Clock) -> Self {
+        Self {
+            cluster,
+            clock,
+            index: Index::default(),
+            rules: Rules::default(),
+            running: Arc::default(),
+            refreshed: Arc::default(),
+        }
+    }
+
+    /// An object of ours as it is.
+    pub fn get(&self, key: &ObjectKey) -> Option<Live> {
+        self.index.get(key)
+    }
+
+    /// What changes of a runtime's objects, and of those that it is interested in.
+    pub fn subscribe(&self, owner: Owner, interest: Option<Interest>) -> Dirty {
+        self.index.subscribe(owner, interest)
+    }
+
+    /// How the health of a component's own kinds is told. Objects of it that were judged by other rules are read again,
+    /// which [`watch`](Self::watch) waits for.
+    pub fn set_rules(&self, owner: &Owner, component: &str, rules: &Arc<[Expressions]>) {
+        let before = {
+            let mut all = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
+            let of = (owner.clone(), component.into());
+            if rules.is_empty() { all.remove(&of) } else { all.insert(of, rules.clone()) }
+        };
+        let changed = Expressions::differing(before.as_deref().unwrap_or_default(), rules);
+        if changed.is_empty() {
+            return;
+        }
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        for ((_, Kind { resource, .. }), state) in &running.0 {
+            let is_judged = changed.iter().any(|rule| rule.is_for(&resource.api_version, &resource.kind));
+            if is_judged && self.index.has_any(&resource.group, &resource.kind, owner, component) {
+                state.send_if_modified(|state| {
+                    let outdated = matches!(state, WatchState::Listing | WatchState::Watching);
+                    if outdated {
+                        *state = WatchState::Outdated;
+                    }
+                    outdated
+                });
+            }
+        }
+    }
+
+    /// Takes in what a write answered, before any watch tells.
+    pub fn written(&self, key: ObjectKey, live: Live) {
+        self.index.written(key, live);
+    }
+
+    /// Takes in that an object is not there.
+    pub fn gone(&self, key: &ObjectKey, uid: Option<&str>) {
+        self.index.gone(key, uid);
+    }
+
+    /// How an object is doing, by the rules of its component. `metadata` is its own, with its managers.
+    pub fn assess(&self, object: &serde_json::Value, metadata: &ObjectMeta) -> Health {
+        let component = metadata.labels.as_ref().and_then(|labels| labels.get(COMPONENT_LABEL));
+        let rules = owner::hold(metadata).owner.zip(component).and_then(|(owner, component)| {
+            let all = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
+            all.get(&(owner, component.as_str().into())).cloned()
+        });
+        health::assess(object, rules.as_deref().unwrap_or_default(), self.clock.now())
+    }
+
+    /// Watches a kind, if nobody does yet, and resolves when all that exists was seen. A server that asks for some time
+    /// gets it; one that refuses for good is told of at once. What failed before is tried now, since it may be outdated
+    /// by what a person did about it; all who ask meanwhile share that try.
+    pub async fn watch(&self, scope: &Scope, kind: &Kind) -> Result<(), WatchFailure> {
+        let mut state = self.start(scope, kind)?;
+        let is_settled = |state: &WatchState| matches!(state, WatchState::Watching | WatchState::Failing(_));
+        match state.wait_for(is_settled).await.map(|state| state.clone()) {
+            Ok(WatchState::Failing(failure)) => Err(failure),
+            Ok(WatchState::Listing | WatchState::Outdated | WatchState::Watching) | Err(_) => Ok(()),
+        }
+    }
+
+    fn start(&self, scope: &Scope, kind: &Kind) -> Result<watch::Receiver<WatchState>, WatchFailure> {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = (scope.clone(), kind.clone());
+        if let Some(state) = running.0.get(&at) {
+            state.send_if_modified(|state| {
+                let failed = matches!(state, WatchState::Failing(_));
+                if failed {
+                    *state = WatchState::Listing;
+                }
+                failed
+            });
+            return Ok(state.subscribe());
+        }
+        let client = self.cluster.client(&scope.account).map_err(|error| WatchFailure {
+            kind: kind.resource.kind.clone(),
+            account: scope.account.clone(),
+            reason: "Unreachable",
+            message: reeve_process::error_chain(&error),
+        })?;
+        let following = Following::new(self.clone_for_watch(), scope.clone(), kind.clone());
+        let state = following.state();
+        running.1.spawn(following.run(client));
+        let receiver = state.subscribe();
+        running.0.insert(at, state);
+        Ok(receiver)
+    }
+
+    /// Lists everything that is watched once more, as a net below the watches. Whoever asks shortly after another shares
+    /// what that one found.
+    pub async fn refresh(&self, now: Timestamp) {
+        {
+            let mut last = self.refreshed.lock().unwrap_or_else(PoisonError::into_inner);
+            if since(now, *last) < REFRESH_AT_MOST {
+                return;
+            }
+            *last = now;
+        }
+        let watched: Vec<(Scope, Kind)> = {
+            let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+            running.0.keys().cloned().collect()
+        };
+        for (scope, kind) in watched {
+            let Ok(client) = self.cluster.client(&scope.account) else { continue };
+            let name = kind.resource.kind.clone();
+            if let Err(error) = Following::new(self.clone_for_watch(), scope, kind).list(client).await {
+                tracing::debug!(kind = %name, "cannot list: {}", Refusal::of(&error).message);
+            }
+        }
+    }
+
+    /// A clone that does not keep the watches alive by itself.
+    fn clone_for_watch(&self) -> Self {
+        Self { running: Arc::default(), ..self.clone() }
+    }
+}

@@ -1,0 +1,126 @@
+//! How the runtimes of one source are doing, in one place.
+//!
+//! Which runtimes there are is said by whoever watches the Runtimes, alone: how one is doing can be said of no other.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use reeve_crds::State;
+use tokio::sync::Notify;
+
+/// How one runtime is doing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// In one word.
+    pub state: State,
+    /// In a sentence.
+    pub message: String,
+    /// How many of its components are in which state.
+    pub components: BTreeMap<State, usize>,
+}
+
+/// What is shared by the clones of a [`Rollup`].
+#[derive(Debug, Default)]
+pub struct RollupInner {
+    standings: Mutex<BTreeMap<Arc<str>, Standing>>,
+    changed: Notify,
+}
+
+/// Standings by runtime. Clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct Rollup(Arc<RollupInner>);
+
+impl From<Arc<RollupInner>> for Rollup {
+    fn from(inner: Arc<RollupInner>) -> Self {
+        Self(inner)
+    }
+}
+
+impl Rollup {
+    /// There is a runtime, which was last said to be doing so; its worker may know better.
+    pub fn add(&self, runtime: &Arc<str>, state: State, message: &str) {
+        let mut standings = self.lock();
+        if !standings.contains_key(runtime) {
+            let standing = Standing { state, message: message.to_owned(), components: BTreeMap::new() };
+            standings.insert(runtime.clone(), standing);
+            drop(standings);
+            self.0.changed.notify_one();
+        }
+    }
+
+    /// A runtime is doing so, if there still is one: who speaks of it may be late.
+    pub fn set(&self, runtime: &str, standing: Standing) {
+        let mut standings = self.lock();
+        if let Some(before) = standings.get_mut(runtime)
+            && *before != standing
+        {
+            *before = standing;
+            drop(standings);
+            self.0.changed.notify_one();
+        }
+    }
+
+    /// A runtime is gone.
+    pub fn remove(&self, runtime: &str) {
+        if self.lock().remove(runtime).is_some() {
+            self.0.changed.notify_one();
+        }
+    }
+
+    /// How a runtime is doing, in one word.
+    pub fn state(&self, runtime: &str) -> Option<State> {
+        self.lock().get(runtime).map(|standing| standing.state)
+    }
+
+    /// All of them.
+    pub fn all(&self) -> BTreeMap<Arc<str>, Standing> {
+        self.lock().clone()
+    }
+
+    /// Resolves when something changed.
+    pub async fn changed(&self) {
+        self.0.changed.notified().await;
+    }
+
+    /// A reference that keeps nothing alive.
+    pub fn downgrade(&self) -> Weak<RollupInner> {
+        Arc::downgrade(&self.0)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, Standing>> {
+        self.0.standings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The worse, the heavier.
+pub fn severity(state: State) -> u8 {
+    match state {
+        State::Ready => 0,
+        State::Suspended => 1,
+        State::Deleting => 2,
+        State::Processing => 3,
+        State::Unknown => 4,
+        State::Warning => 5,
+        State::Error => 6,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_gone_does_not_come_back_by_what_is_said_of_it_late() {
+        let (rollup, name) = (Rollup::default(), Arc::from("eu"));
+        let ready = Standing { state: State::Ready, ..Standing::default() };
+        rollup.set(&name, ready.clone());
+        assert!(rollup.all().is_empty(), "nobody saw it yet");
+        rollup.add(&name, State::Processing, "");
+        rollup.set(&name, ready.clone());
+        rollup.add(&name, State::Processing, "");
+        assert_eq!(rollup.all()[&name], ready, "what its worker said counts");
+        rollup.remove(&name);
+        rollup.set(&name, ready);
+        assert!(rollup.all().is_empty());
+    }
+}

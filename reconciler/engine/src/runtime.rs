@@ -1,0 +1,166 @@
+//! Keeps one runtime to what Git wants of it.
+//!
+//! A worker per runtime holds what is wanted, what was applied and how each component is doing, and starts a task where
+//! something has to be written. Waiting (for health, for another component, for a retry) is a line in the worker's books,
+//! never a task or a slot.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jiff::Timestamp;
+use reeve_crds::RuntimeSpec;
+use reeve_crds::runtime::policy::DriftMode;
+use reeve_crds::runtime_component::ComponentTarget;
+use reeve_renderer_objects::key::ObjectKey;
+
+use crate::apply::Applier;
+use crate::clock::Clock;
+use crate::cluster::{Account, Cluster};
+use crate::desired::{Desired, DesiredComponent, DesiredObject};
+use crate::ledger::{Entry, Keeper};
+use crate::live::{Dirty, Hub, Live, Scope};
+use crate::metrics::Metrics;
+use crate::owner::Owner;
+use crate::plan::{self, Rules, View};
+
+mod budget;
+mod capabilities;
+mod claims;
+mod contest;
+mod drift;
+mod foundations;
+mod jobs;
+mod record;
+mod removal;
+mod reporter;
+mod status;
+#[cfg(test)]
+mod tests;
+mod trouble;
+mod work;
+mod worker;
+
+pub use reporter::{Outlet, component_name};
+pub use trouble::Trouble;
+pub use worker::{Assignment, DesiredState, End, FINALIZER, Handle, Message, Role, Setup, Wish};
+
+use budget::Budget;
+use contest::Contests;
+
+/// What all tasks of a runtime share. Made anew when the runtime's policy changes.
+#[derive(Clone, Debug)]
+struct Context {
+    runtime: Arc<str>,
+    /// The same with its namespace, as its objects name it.
+    owner: Owner,
+    spec: Arc<RuntimeSpec>,
+    cluster: Cluster,
+    hub: Hub,
+    keeper: Keeper,
+    clock: Clock,
+    budget: Budget,
+    control_plane: Arc<ControlPlaneRules>,
+    contests: Contests,
+    metrics: Metrics,
+    wanted: Wanted,
+}
+
+/// Every object that any component of the runtime has in Git: one that moves to another component stays. Clones are the
+/// same.
+#[derive(Clone, Debug, Default)]
+struct Wanted(Arc<Mutex<HashMap<ObjectKey, Arc<str>>>>);
+
+impl Wanted {
+    fn set(&self, desired: &Desired) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = desired.owners();
+    }
+
+    fn has(&self, key: &ObjectKey) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains_key(key)
+    }
+
+    /// The component that wants an object.
+    fn component(&self, key: &ObjectKey) -> Option<Arc<str>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+}
+
+/// What components may do that have the control plane as their target.
+#[derive(Clone, Debug)]
+pub struct ControlPlaneRules {
+    /// As whom they are applied.
+    pub account: Account,
+    /// Which kinds they may have, as `group/Kind`; the core group is empty.
+    pub kinds: Vec<String>,
+}
+
+impl Context {
+    fn account(&self, component: &DesiredComponent) -> Account {
+        self.account_of(component.target, component.service_account.as_ref())
+    }
+
+    fn account_of(&self, target: ComponentTarget, named: Option<&Arc<str>>) -> Account {
+        match target {
+            ComponentTarget::ControlPlane => self.control_plane.account.clone(),
+            ComponentTarget::Runtime => {
+                let account = &self.spec.target.service_account;
+                Account::Service {
+                    namespace: account.namespace.as_str().into(),
+                    name: named.map_or_else(|| account.name.as_str().into(), Arc::clone),
+                }
+            }
+        }
+    }
+
+    fn applier(&self, account: Account) -> Applier {
+        Applier {
+            cluster: self.cluster.clone(),
+            hub: self.hub.clone(),
+            account,
+            adoption: self.spec.adoption,
+            recreate: self.spec.recreate,
+            owner: self.owner.clone(),
+            clock: self.clock.clone(),
+        }
+    }
+
+    /// Where an object is watched: a tenant's account may not look beyond its namespaces.
+    fn scope(&self, account: &Account, target: ComponentTarget, key: &ObjectKey) -> Scope {
+        let tenant = target == ComponentTarget::Runtime && !self.spec.target.namespaces.is_empty();
+        Scope { account: account.clone(), namespace: key.namespace.clone().filter(|_| tenant) }
+    }
+
+    /// What changes of the runtime's objects: of those that it has, and of those that Git wants whatever they say.
+    fn subscribe(&self) -> Dirty {
+        let wanted = self.wanted.clone();
+        self.hub.subscribe(self.owner.clone(), Some(Arc::new(move |key: &ObjectKey| wanted.has(key))))
+    }
+
+    fn rules(&self) -> Rules {
+        Rules { owner: self.owner.clone(), drift: self.spec.drift.mode, prune: self.spec.prune }
+    }
+
+    fn drift_mode(&self, object: &DesiredObject) -> DriftMode {
+        object.options.drift.unwrap_or(self.spec.drift.mode)
+    }
+
+    fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+}
+
+impl View for Context {
+    fn entry(&self, key: &ObjectKey) -> Option<Entry> {
+        self.keeper.read(|ledger| ledger.get(key).cloned())
+    }
+
+    fn live(&self, key: &ObjectKey) -> Option<Live> {
+        self.hub.get(key)
+    }
+}
+
+impl Context {
+    fn plan(&self, desired: &DesiredComponent) -> plan::ComponentPlan {
+        self.plan_as(desired, self)
+    }
+}

@@ -1,0 +1,93 @@
+//! Whether another runtime really has what bears its marks. One that is gone, or that let go of an object, left them on
+//! it: what is in nobody's inventory may be had by whoever wants it. Only the cluster that the object is in is asked.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kube::Api;
+use kube::api::ListParams;
+use reeve_crds::{Inventory, Runtime};
+use reeve_renderer_objects::key::ObjectKey;
+
+use super::Context;
+use crate::desired::DesiredComponent;
+use crate::ledger::{Entry, Ledger};
+use crate::live::Live;
+use crate::owner::Owner;
+use crate::plan::{self, ComponentPlan, View};
+
+/// The cluster as it would be if these objects bore nobody's marks.
+struct Freed<'a> {
+    ctx: &'a Context,
+    keys: BTreeSet<ObjectKey>,
+}
+
+impl View for Freed<'_> {
+    fn entry(&self, key: &ObjectKey) -> Option<Entry> {
+        self.ctx.entry(key)
+    }
+
+    fn live(&self, key: &ObjectKey) -> Option<Live> {
+        let live = self.ctx.live(key)?;
+        Some(if self.keys.contains(key) { Live { owner: None, ..live } } else { live })
+    }
+}
+
+impl Context {
+    /// The plan for a component, in which nothing is another's that the other does not have.
+    pub(super) async fn plan_with_claims(&self, desired: &DesiredComponent) -> ComponentPlan {
+        let plan = self.plan(desired);
+        let mut claimed: BTreeMap<Owner, Vec<&ObjectKey>> = BTreeMap::new();
+        for (key, _) in &plan.claimed {
+            if let Some(owner) = self.hub.get(key).and_then(|live| live.owner) {
+                claimed.entry(owner).or_default().push(key);
+            }
+        }
+        let mut keys = BTreeSet::new();
+        for (owner, of_owner) in claimed {
+            let kept = self.kept_by(&owner, &of_owner).await;
+            keys.extend(of_owner.into_iter().filter(|key| !kept.contains(*key)).cloned());
+        }
+        if keys.is_empty() {
+            return plan;
+        }
+        self.plan_as(desired, &Freed { ctx: self, keys })
+    }
+
+    /// Whether a runtime has an object in its inventory; yes, if that cannot be read.
+    pub(super) async fn is_kept_by(&self, owner: &Owner, key: &ObjectKey) -> bool {
+        !self.kept_by(owner, &[key]).await.is_empty()
+    }
+
+    /// Which of these objects a runtime has in its inventory; all, if that cannot be read.
+    async fn kept_by(&self, owner: &Owner, keys: &[&ObjectKey]) -> BTreeSet<ObjectKey> {
+        let all = || keys.iter().map(|key| (*key).clone()).collect();
+        // Of one whose name is hashed nobody else can tell where its inventory is.
+        if owner.namespace().is_empty() {
+            return all();
+        }
+        match self.inventory_of(owner).await {
+            Ok(ledger) => keys.iter().filter(|key| ledger.get(key).is_some()).map(|key| (*key).clone()).collect(),
+            Err(_) => all(),
+        }
+    }
+
+    /// The inventory of another runtime. Pages that go with a Runtime that is gone say nothing any more.
+    async fn inventory_of(&self, owner: &Owner) -> Result<Ledger, kube::Error> {
+        let own = self.cluster.own().map_err(|error| kube::Error::Service(error.into()))?;
+        let pages: Api<Inventory> = Api::namespaced(own.clone(), owner.namespace());
+        let pages = pages.list(&ListParams::default().fields(&format!("spec.runtime={}", owner.runtime()))).await?;
+        let runtimes: Api<Runtime> = Api::namespaced(own, owner.namespace());
+        let uid = runtimes.get_metadata_opt(owner.runtime()).await?.and_then(|runtime| runtime.metadata.uid);
+        let counts = |page: &Inventory| {
+            let owners = page.metadata.owner_references.as_deref().unwrap_or_default();
+            owners.is_empty() || owners.iter().any(|owner| Some(&owner.uid) == uid.as_ref())
+        };
+        let pages = pages.items.into_iter().filter(counts).map(|page| (page.spec, page.metadata.into()));
+        Ok(Ledger::load(owner.runtime().into(), pages))
+    }
+
+    pub(super) fn plan_as(&self, desired: &DesiredComponent, view: &dyn View) -> ComponentPlan {
+        let entries = self.keeper.entries_of(&desired.name);
+        plan::component(desired, entries, view, &self.rules(), &|key| self.wanted.has(key))
+    }
+}

@@ -1,0 +1,78 @@
+//! Waits until what others build on can be used: Namespaces, and the kinds of CRDs.
+
+use std::time::Duration;
+
+use reeve_crds::condition::reason;
+use reeve_renderer_objects::key::ObjectKey;
+
+use super::Trouble;
+use super::work::Work;
+use crate::cluster::KindsError;
+use crate::desired::Stage;
+use crate::health::HealthState;
+
+/// How often discovery is asked for a kind that it will show soon.
+const DISCOVERY: Duration = Duration::from_millis(100);
+
+impl Work {
+    /// Resolves when the CRDs and Namespaces of this component can be used.
+    pub(super) async fn established(&self) -> Result<(), Trouble> {
+        let keys = self.desired.objects.iter().filter(|object| object.stage == Stage::Foundations);
+        let keys: Vec<&ObjectKey> = keys.map(|object| &object.key).collect();
+        let dirty = self.ctx.hub.subscribe(self.ctx.owner.clone(), None);
+        let ready = async {
+            while let Some(trouble) = keys.iter().find_map(|key| self.unestablished(key)) {
+                if !trouble.transient {
+                    return Err(trouble);
+                }
+                dirty.changed().await;
+            }
+            self.discovered(&keys).await
+        };
+        tokio::select! {
+            result = ready => result,
+            () = self.ctx.clock.sleep(self.patience) => {
+                let what = keys.iter().find_map(|key| self.unestablished(key));
+                Err(what.unwrap_or_else(|| Trouble::passing("TimedOut", "foundations are not established in time")))
+            }
+        }
+    }
+
+    /// Resolves when discovery shows the kinds of this component's CRDs, which it does a moment after they are established.
+    async fn discovered(&self, keys: &[&ObjectKey]) -> Result<(), Trouble> {
+        for crd in keys
+            .iter()
+            .filter(|key| &*key.kind == "CustomResourceDefinition")
+            .filter_map(|key| self.desired.object(key))
+        {
+            let crd = crd.value();
+            let text =
+                |path: &str| crd.pointer(path).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
+            let versions = crd.pointer("/spec/versions").and_then(serde_json::Value::as_array).into_iter().flatten();
+            let served =
+                versions.filter(|version| version.get("served").and_then(serde_json::Value::as_bool) == Some(true));
+            for version in served.filter_map(|version| version.get("name")?.as_str()) {
+                let api_version = format!("{}/{version}", text("/spec/group"));
+                while let Err(KindsError::Missing { .. }) =
+                    self.ctx.cluster.kinds().find(&api_version, &text("/spec/names/kind")).await
+                {
+                    self.ctx.clock.sleep(DISCOVERY).await;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn unestablished(&self, key: &ObjectKey) -> Option<Trouble> {
+        let live = self.ctx.hub.get(key)?;
+        let health = live.health?;
+        let message = format!("{key}: {}", health.message);
+        match health.state {
+            HealthState::Current => None,
+            HealthState::Failed => Some(Trouble::lasting(reason::UNHEALTHY, message).about(key)),
+            HealthState::InProgress | HealthState::Terminating => {
+                Some(Trouble::passing("TimedOut", message).about(key))
+            }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Jobs of a component that run before or after its objects are applied, once per digest.
+//!
+//! That a Job is of this digest is in its content annotation, so that one that ran is known again after a crash. It is
+//! written down like any object, and taken away when its chart asks for it or it leaves Git.
+
+use reeve_crds::Lenient;
+use reeve_crds::outcome::Outcome;
+use reeve_crds::runtime_component::{JobPhase, JobRun};
+use reeve_renderer_objects::hook::{HookDeletion, Phase};
+use reeve_renderer_objects::key::ObjectKey;
+
+use super::Trouble;
+use super::work::{Occasion, Report, Work, stopped};
+use crate::apply::{Applier, ApplyError, Gone};
+use crate::desired::DesiredJob;
+use crate::health::{Health, HealthState};
+use crate::ledger::Change;
+use crate::plan::View as _;
+
+/// A Job that ended otherwise than it should have.
+pub(super) fn failed(key: &ObjectKey, ended: &Health) -> Trouble {
+    Trouble::passing("JobFailed", format!("{key}: {}", ended.message)).about(key)
+}
+
+impl Work {
+    pub(super) async fn jobs_before(&self, report: &mut Report) -> Result<(), Trouble> {
+        match self.occasion {
+            Occasion::Install => self.run_jobs(Phase::PreInstall, JobPhase::Before, report).await,
+            Occasion::Upgrade => self.run_jobs(Phase::PreUpgrade, JobPhase::Before, report).await,
+            Occasion::Upkeep => Ok(()),
+        }
+    }
+
+    pub(super) async fn jobs_after(&self, report: &mut Report) -> Result<(), Trouble> {
+        match self.after() {
+            Some(occasion) => self.run_jobs(occasion, JobPhase::After, report).await,
+            None => Ok(()),
+        }
+    }
+
+    fn after(&self) -> Option<Phase> {
+        match self.occasion {
+            Occasion::Install => Some(Phase::PostInstall),
+            Occasion::Upgrade => Some(Phase::PostUpgrade),
+            Occasion::Upkeep => None,
+        }
+    }
+
+    /// Whether a Job of this phase is yet to run.
+    pub(super) fn has_jobs_after(&self) -> bool {
+        let Some(occasion) = self.after() else { return false };
+        self.desired.jobs.iter().any(|job| job.hook.phases.contains(&occasion) && !self.ran(job, JobPhase::After))
+    }
+
+    async fn run_jobs(&self, occasion: Phase, phase: JobPhase, report: &mut Report) -> Result<(), Trouble> {
+        let applier = self.applier();
+        for job in self.desired.jobs.iter().filter(|job| job.hook.phases.contains(&occasion)) {
+            if self.ran(job, phase) {
+                continue;
+            }
+            self.watch(&applier, std::iter::once(&job.object)).await?;
+            self.refuse_others(&job.object.key).await?;
+            let outcome = self.run_job(&applier, job, report).await;
+            if self.ctx.budget.is_closed() {
+                // A wait that was given up says nothing of the Job, which is not to be deleted for it.
+                return Err(stopped());
+            }
+            let done = if outcome.is_ok() { Outcome::Succeeded } else { Outcome::Failed };
+            report.jobs.push(JobRun {
+                name: job.object.key.name.to_string(),
+                phase: Lenient::Known(phase),
+                digest: Some(self.desired.digest.to_string()),
+                outcome: Some(Lenient::Known(done)),
+                finished_at: Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(self.ctx.now())),
+            });
+            let clean = if outcome.is_ok() { HookDeletion::Succeeded } else { HookDeletion::Failed };
+            if job.hook.deletion.contains(&clean) {
+                self.take_away(&applier, job).await?;
+            }
+            outcome?;
+        }
+        Ok(())
+    }
+
+    /// Leaves a Job of that name alone which another runtime has.
+    async fn refuse_others(&self, key: &ObjectKey) -> Result<(), Trouble> {
+        let Some(live) = self.ctx.live(key) else { return Ok(()) };
+        match live.owner.filter(|owner| *owner != self.ctx.owner) {
+            Some(owner) if self.ctx.is_kept_by(&owner, key).await => {
+                let component = live.component.map(String::from);
+                Err(ApplyError::Claimed { object: key.clone(), owner, component }.into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn ran(&self, job: &DesiredJob, phase: JobPhase) -> bool {
+        self.jobs.iter().any(|run| {
+            *run.name == *job.object.key.name
+                && run.phase.known() == Some(&phase)
+                && run.digest.as_deref() == Some(&*self.desired.digest)
+                && run.outcome.as_ref().and_then(Lenient::known) == Some(&Outcome::Succeeded)
+        })
+    }
+
+    async fn run_job(&self, applier: &Applier, job: &DesiredJob, report: &mut Report) -> Result<(), Trouble> {
+        let key = &job.object.key;
+        let is_ours = |content: Option<&str>| content == Some(&*job.object.content);
+        let there = self.ctx.live(key);
+        let failed_before = there
+            .as_ref()
+            .is_some_and(|live| live.health.as_ref().is_some_and(|health| health.state == HealthState::Failed));
+        // One that failed is tried anew with the component; one of an earlier digest makes room.
+        let make_room = there.as_ref().is_some_and(|live| !is_ours(live.content.as_deref())) || failed_before;
+        if make_room {
+            self.take_away(applier, job).await?;
+        }
+        if make_room || there.is_none() {
+            self.ctx.keeper.store(vec![(key.clone(), self.planned(&job.object))], []).await?;
+            self.write(applier, &job.object).await?;
+            report.changes += 1;
+        }
+        let ended = self.ctx.budget.wait(self.until_ended(job)).await.ok_or_else(stopped)??;
+        match ended.state {
+            HealthState::Current => Ok(()),
+            HealthState::Failed | HealthState::InProgress | HealthState::Terminating => Err(failed(key, &ended)),
+        }
+    }
+
+    async fn until_ended(&self, job: &DesiredJob) -> Result<Health, Trouble> {
+        let key = &job.object.key;
+        let dirty = self.ctx.hub.subscribe(self.ctx.owner.clone(), None);
+        let ended = async {
+            loop {
+                let health = self.ctx.live(key).and_then(|live| live.health);
+                match health {
+                    Some(health) if matches!(health.state, HealthState::Current | HealthState::Failed) => {
+                        return Ok(health);
+                    }
+                    Some(_) => {}
+                    None => {
+                        let message = format!("{key} went away before it was done");
+                        return Err(Trouble::passing("JobFailed", message).about(key));
+                    }
+                }
+                dirty.changed().await;
+            }
+        };
+        tokio::select! {
+            result = ended => result,
+            () = self.ctx.clock.sleep(self.patience) => {
+                let within = reeve_crds::Duration::from(self.patience);
+                Err(Trouble::passing("TimedOut", format!("{key} is not done within {within}")).about(key))
+            }
+        }
+    }
+
+    async fn take_away(&self, applier: &Applier, job: &DesiredJob) -> Result<(), Trouble> {
+        let kind = applier.kind(&job.object).await?;
+        let uid = self.ctx.live(&job.object.key).map(|live| live.uid);
+        if applier.delete(&job.object.key, &kind, uid.as_deref()).await? == Gone::Deleting {
+            let gone = applier.until_gone(&job.object.key, &kind, self.patience);
+            self.ctx.budget.wait(gone).await.ok_or_else(stopped)??;
+        }
+        self.ctx.keeper.note([Change::Drop(job.object.key.clone())]);
+        Ok(())
+    }
+}

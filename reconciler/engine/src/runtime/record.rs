@@ -1,0 +1,263 @@
+//! What the worker knows of one component, and what its health and phase make of its state. Pure.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use reeve_crds::condition::reason;
+use reeve_crds::outcome::Failure;
+use reeve_crds::runtime_component::{Health as Ailment, RuntimeComponentStatus, UnhealthyObject};
+use reeve_crds::{Lenient, State};
+use reeve_renderer_objects::key::ObjectKey;
+
+use super::Trouble;
+use super::drift::Drifted;
+use crate::clock::after;
+use crate::desired::{DesiredComponent, Revision};
+use crate::health::{Health, HealthState};
+use crate::ledger::object_ref;
+use crate::payload::Apply;
+use crate::plan::View;
+
+/// First pause after a failure; it doubles with each.
+const FIRST_PAUSE: Duration = Duration::from_secs(2);
+
+/// How far a component is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Its namespaces and CRDs are being applied.
+    Laying,
+    /// It waits for these; for none of them only until Git has spoken.
+    Waiting(Vec<Arc<str>>),
+    /// Its objects are being applied.
+    Applying,
+    /// Its objects are applied and have until then to become healthy.
+    Settling { deadline: Timestamp },
+    /// What comes last is being done: Jobs, and taking away what left Git.
+    Finishing,
+    /// All is as Git says.
+    Ready,
+    /// Something is in the way; it is tried again then.
+    Failed { retry_at: Timestamp },
+    /// Someone asked to leave it alone.
+    Suspended,
+    /// It left Git and is being taken away, or waits for those that need it.
+    Removing,
+}
+
+/// How the objects of a component are doing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Condition {
+    pub(super) healthy: i32,
+    pub(super) total: i32,
+    /// The worst first.
+    pub(super) unhealthy: Vec<UnhealthyObject>,
+    /// When the next of them counts as failed, if nothing changes before.
+    pub(super) worse_at: Option<Timestamp>,
+}
+
+impl Condition {
+    /// Whether an object says that it will not become healthy by itself.
+    pub(super) fn has_failed(&self) -> bool {
+        self.unhealthy.iter().any(|object| object.health.known() == Some(&Ailment::Failed))
+    }
+}
+
+/// One component.
+#[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "four facts that have nothing to do with each other")]
+pub(super) struct Record {
+    pub(super) name: Arc<str>,
+    /// What Git wants of it; `None` once it left Git.
+    pub(super) desired: Option<Arc<DesiredComponent>>,
+    pub(super) revision: Revision,
+    pub(super) phase: Phase,
+    /// Whether its foundations stand, so that others may build on them.
+    pub(super) laid: bool,
+    /// Tells the task under way from those that were given up.
+    pub(super) task: u64,
+    pub(super) attempts: u32,
+    pub(super) trouble: Option<(Trouble, Timestamp)>,
+    pub(super) began: Timestamp,
+    pub(super) applied_at: Option<Timestamp>,
+    pub(super) changes: i32,
+    pub(super) condition: Condition,
+    /// The Job that its task waits for.
+    pub(super) job: Option<String>,
+    /// Drift that stands, and the fields we owned when it was told.
+    pub(super) drift: HashMap<ObjectKey, Drifted>,
+    pub(super) again_at: Option<Timestamp>,
+    pub(super) suspended: bool,
+    /// It was ready when the process started and nothing speaks against it yet: what was said of it stands.
+    pub(super) verifying: bool,
+    /// Why it was told to fail, if it was not told yet to be well again.
+    pub(super) ailing: Option<String>,
+    /// Objects changed while a task was under way, which may have looked before.
+    pub(super) stale: bool,
+    /// The annotation that asks to reconcile, until it is done.
+    pub(super) request: Option<String>,
+    /// The last one that was done.
+    pub(super) answered: Option<String>,
+    pub(super) generation: Option<i64>,
+    /// What the cluster has, or is about to.
+    pub(super) status: RuntimeComponentStatus,
+}
+
+impl Record {
+    pub(super) fn new(name: Arc<str>, status: RuntimeComponentStatus, now: Timestamp) -> Self {
+        Self {
+            name,
+            desired: None,
+            revision: Revision::default(),
+            phase: Phase::Waiting(Vec::new()),
+            laid: false,
+            task: 0,
+            attempts: 0,
+            trouble: None,
+            began: now,
+            applied_at: None,
+            changes: 0,
+            condition: Condition::default(),
+            job: None,
+            drift: HashMap::new(),
+            again_at: None,
+            suspended: false,
+            verifying: false,
+            ailing: status.failure.as_ref().map(|failure| failure.reason.clone()),
+            stale: false,
+            request: None,
+            answered: None,
+            generation: None,
+            status,
+        }
+    }
+
+    /// Whether what Git wants was reached by whoever worked before.
+    pub(super) fn was_ready(&self, desired: &DesiredComponent) -> bool {
+        let good = self.status.last_good.as_ref();
+        self.status.state == Some(State::Ready) && good.is_some_and(|good| super::status::is_of(good, desired))
+    }
+
+    /// Whether others that depend on it may begin.
+    pub(super) fn is_ready(&self) -> bool {
+        self.phase == Phase::Ready
+    }
+
+    /// Whether a task of it is under way.
+    pub(super) fn is_busy(&self) -> bool {
+        matches!(self.phase, Phase::Laying | Phase::Applying | Phase::Finishing)
+    }
+
+    /// Whoever asked to look at it now is told that this was done.
+    pub(super) fn answer(&mut self) {
+        self.answered = self.request.take().or(self.answered.take());
+    }
+
+    /// The one word.
+    pub(super) fn state(&self, now: Timestamp) -> State {
+        match &self.phase {
+            _ if self.verifying => State::Ready,
+            Phase::Suspended => State::Suspended,
+            Phase::Removing => self.trouble.as_ref().map_or(State::Deleting, |(trouble, _)| trouble.state()),
+            Phase::Ready if self.drift.values().any(|drifted| !drifted.repaired) => State::Warning,
+            Phase::Ready => State::Ready,
+            Phase::Settling { deadline } if self.is_late(*deadline, now) => State::Error,
+            Phase::Laying
+            | Phase::Waiting(_)
+            | Phase::Applying
+            | Phase::Settling { .. }
+            | Phase::Finishing
+            | Phase::Failed { .. } => self.trouble.as_ref().map_or(State::Processing, |(trouble, _)| trouble.state()),
+        }
+    }
+
+    /// Whether health is overdue, or will not come by itself.
+    pub(super) fn is_late(&self, deadline: Timestamp, now: Timestamp) -> bool {
+        now >= deadline || self.condition.has_failed()
+    }
+
+    /// Whether this failure of its health is to be told: when it turned, and once if all that was told is that it is late
+    /// and now something has failed. What comes and goes after that is the same ailment.
+    pub(super) fn is_news(&self, failure: &Failure, turned: bool) -> bool {
+        turned || failure.reason == reason::UNHEALTHY && self.ailing.as_deref() != Some(reason::UNHEALTHY)
+    }
+
+    /// The Job for which was waited in vain, if it has ended since, and how.
+    pub(super) fn ended_late(&self, view: &dyn View) -> Option<(ObjectKey, Health)> {
+        let Phase::Failed { .. } = self.phase else { return None };
+        let (trouble, _) = self.trouble.as_ref().filter(|(trouble, _)| trouble.reason == reason::TIMED_OUT)?;
+        let jobs = self.desired.iter().flat_map(|desired| &desired.jobs).map(|job| &job.object);
+        let job = jobs.into_iter().find(|job| Some(&job.key) == trouble.object.as_ref())?;
+        let live = view.live(&job.key).filter(|live| live.content.as_deref() == Some(&*job.content))?;
+        let ended = |health: &Health| matches!(health.state, HealthState::Current | HealthState::Failed);
+        Some((job.key.clone(), live.health.filter(ended)?))
+    }
+
+    /// When to try again after one more failure: later each time, and never all at once.
+    pub(super) fn next_try(&self, trouble: &Trouble, now: Timestamp, most: Duration) -> Timestamp {
+        let pause = FIRST_PAUSE.saturating_mul(1 << self.attempts.min(16)).min(most);
+        // Spread by name, so that what failed together does not come back together; the same each time, for tests.
+        let spread =
+            self.name.bytes().fold(self.attempts, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
+        let pause = pause.mul_f64(0.75 + f64::from(spread % 256) / 512.0);
+        after(now, trouble.retry_after.map_or(pause, |asked| asked.max(pause)))
+    }
+}
+
+/// How the objects of a component are doing, as far as is known.
+pub(super) fn examine(desired: &DesiredComponent, view: &dyn View, now: Timestamp) -> Condition {
+    let mut condition = Condition::default();
+    let mut unhealthy: Vec<(u8, UnhealthyObject)> = Vec::new();
+    for object in desired.objects.iter().filter(|object| object.options.apply != Apply::Never) {
+        condition.total += 1;
+        let (rank, health, message) = match view.live(&object.key) {
+            None => (1, Ailment::Missing, None),
+            Some(live) if live.deleting.is_some() => (2, Ailment::Terminating, live.deleting.map(String::from)),
+            Some(live) => match live.health {
+                None => {
+                    condition.healthy += 1;
+                    continue;
+                }
+                Some(health) => match health.at(now) {
+                    HealthState::Current => {
+                        condition.healthy += 1;
+                        continue;
+                    }
+                    HealthState::Failed => (0, Ailment::Failed, Some(health.message)),
+                    HealthState::Terminating => (2, Ailment::Terminating, Some(health.message)),
+                    HealthState::InProgress => {
+                        condition.worse_at = condition.worse_at.into_iter().chain(health.fails_at).min();
+                        (3, Ailment::InProgress, Some(health.message))
+                    }
+                },
+            },
+        };
+        unhealthy
+            .push((rank, UnhealthyObject { object: object_ref(&object.key), health: Lenient::Known(health), message }));
+    }
+    unhealthy.sort_by(|a, b| (a.0, &a.1.object).cmp(&(b.0, &b.1.object)));
+    condition.unhealthy = unhealthy.into_iter().map(|(_, object)| object).take(10).collect();
+    condition
+}
+
+/// The Job of a component that is under way, and how it is doing.
+pub(super) fn job_under_way(desired: &DesiredComponent, view: &dyn View) -> Option<String> {
+    desired.jobs.iter().map(|job| &job.object).find_map(|object| {
+        let live = view.live(&object.key).filter(|live| live.content.as_deref() == Some(&*object.content))?;
+        let health = live.health.filter(|health| health.state == HealthState::InProgress)?;
+        Some(format!("{}: {}", object.key, health.message))
+    })
+}
+
+/// The first of what is not healthy, in a sentence.
+pub(super) fn ailment(condition: &Condition) -> String {
+    let Some(first) = condition.unhealthy.first() else { return "all objects are healthy".to_owned() };
+    let what = format!("{} {}", first.object.kind, first.object.name);
+    let how = first.message.as_deref().filter(|message| !message.is_empty());
+    let how = how.map_or_else(|| format!("{:?}", first.health.known().unwrap_or(&Ailment::Unknown)), str::to_owned);
+    match condition.total - condition.healthy - 1 {
+        0 => format!("{what}: {how}"),
+        more => format!("{what}: {how} (and {more} more)"),
+    }
+}

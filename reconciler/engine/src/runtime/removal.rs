@@ -1,0 +1,171 @@
+//! Takes away what left Git.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::{StreamExt as _, stream};
+use reeve_crds::inventory::EntryState;
+use reeve_crds::runtime_component::ComponentTarget;
+use reeve_renderer_objects::key::ObjectKey;
+
+use super::work::{Report, STEPS_IN_FLIGHT, stopped, worst};
+use super::{Context, Trouble};
+use crate::apply::{Applier, ApplyError, Gone};
+use crate::cluster::{Account, Kind, KindsError};
+use crate::desired::Stage;
+use crate::ledger::{Change, Entry};
+use crate::plan::{Removal, leave};
+use crate::refusal::Reason;
+
+/// Takes objects away, those that were applied last first, and waits until each stage is gone.
+pub(super) async fn remove(
+    ctx: &Context,
+    applier: &Applier,
+    target: ComponentTarget,
+    removals: Vec<(ObjectKey, Stage, Removal)>,
+    patience: Duration,
+    report: &mut Report,
+) -> Result<(), Trouble> {
+    for stage in Stage::ALL.into_iter().rev() {
+        let of_stage = removals.iter().filter(|(_, at, _)| *at == stage);
+        let work: Vec<_> =
+            of_stage.map(|(key, _, removal)| remove_one(ctx, applier, target, key, *removal, patience)).collect();
+        let mut results = stream::iter(work).buffer_unordered(STEPS_IN_FLIGHT);
+        let mut troubles = Vec::new();
+        while let Some(result) = results.next().await {
+            match result {
+                Ok(deleted) => {
+                    report.changes += i32::from(deleted.is_some());
+                    report.removed.extend(deleted);
+                }
+                Err(trouble) => troubles.push(trouble),
+            }
+        }
+        worst(troubles)?;
+    }
+    Ok(())
+}
+
+/// The object if it was deleted. The entry goes when the object has.
+async fn remove_one(
+    ctx: &Context,
+    applier: &Applier,
+    target: ComponentTarget,
+    key: &ObjectKey,
+    removal: Removal,
+    patience: Duration,
+) -> Result<Option<ObjectKey>, Trouble> {
+    let Some(entry) = ctx.keeper.read(|ledger| ledger.get(key).cloned()) else { return Ok(None) };
+    let forget = || ctx.keeper.note([Change::Drop(key.clone())]);
+    let is_gone = removal == Removal::Forget && !applier.is_under_way(key);
+    if is_gone || removal == Removal::Release {
+        forget();
+        return Ok((ctx.hub.get(key).is_none() && went(&entry, Gone::Before)).then(|| key.clone()));
+    }
+    let Some(kind) = served(ctx, key, &entry).await? else {
+        // Its kind went, and all objects of it.
+        forget();
+        return Ok(went(&entry, Gone::Before).then(|| key.clone()));
+    };
+    let scope = ctx.scope(&applier.account, target, key);
+    ctx.hub.watch(&scope, &kind).await?;
+    let live = match removal {
+        Removal::Settle | Removal::Forget => {
+            let there = applier.landed(key, &kind).await?;
+            let ours = there.filter(|live| live.owner.as_ref() == Some(&ctx.owner));
+            let Some(live) = ours.filter(|live| leave(key, live, &ctx.rules()) == Removal::Delete) else {
+                forget();
+                return Ok(None);
+            };
+            Some(live)
+        }
+        Removal::Delete | Removal::Release => ctx.hub.get(key),
+    };
+    let uid = live.map(|live| live.uid).or(entry.uid.clone());
+    ctx.cluster.breaker().pass(&ctx.clock).await;
+    let gone = {
+        let _slot = ctx.metrics.waiting(ctx.budget.slot()).await.ok_or_else(stopped)?;
+        let deleted = applier.delete(key, &kind, uid.as_deref()).await;
+        if matches!(&deleted, Err(ApplyError::Refused { refusal, .. }) if refusal.reason == Reason::MissingKind) {
+            // Looked for anew with the next try.
+            ctx.cluster.kinds().forget(&kind.resource.api_version);
+        }
+        ctx.metrics.written("delete", deleted.as_ref().map_or_else(ApplyError::reason, |_| "Succeeded"));
+        deleted?
+    };
+    if gone == Gone::Deleting {
+        ctx.keeper.note([Change::Put(key.clone(), Entry { state: EntryState::Deleting, ..entry.clone() })]);
+        ctx.budget.wait(applier.until_gone(key, &kind, patience)).await.ok_or_else(stopped)??;
+    }
+    forget();
+    Ok(went(&entry, gone).then(|| key.clone()))
+}
+
+/// Whether an object went because we deleted it, with this try or with an earlier one that did not see it go.
+fn went(entry: &Entry, gone: Gone) -> bool {
+    match gone {
+        Gone::Yes | Gone::Deleting => true,
+        Gone::Before => entry.state == EntryState::Deleting,
+    }
+}
+
+/// Takes a whole component away.
+pub(super) async fn dissolve(
+    ctx: &Context,
+    component: &str,
+    named: Option<&str>,
+    report: &mut Report,
+) -> Result<(), Trouble> {
+    for target in [ComponentTarget::Runtime, ComponentTarget::ControlPlane] {
+        let entries = ctx.keeper.entries_of(component);
+        let entries: Vec<_> = entries.into_iter().filter(|(_, entry)| entry.target == target).collect();
+        if entries.is_empty() {
+            continue;
+        }
+        let account = ctx.account_of(target, named.map(Arc::from).as_ref());
+        watch_entries(ctx, &account, &entries).await?;
+        let plan = crate::plan::removal(entries, ctx, &ctx.rules(), &|key| ctx.wanted.has(key));
+        let applier = ctx.applier(account);
+        remove(ctx, &applier, target, plan.removals, ctx.spec.timeout.into(), report).await?;
+    }
+    // That nothing is left is written down before anyone is told.
+    ctx.keeper.flush_last().await?;
+    Ok(())
+}
+
+/// Watches the kinds of these entries, so that what is there is known. A kind that is not served has no objects.
+pub(super) async fn watch_entries(
+    ctx: &Context,
+    account: &Account,
+    entries: &[(ObjectKey, Entry)],
+) -> Result<(), Trouble> {
+    let mut watched = BTreeSet::new();
+    for (key, entry) in entries {
+        let scope = ctx.scope(account, entry.target, key);
+        if !watched.insert((key.group.clone(), key.kind.clone(), entry.version.clone(), scope.namespace.clone())) {
+            continue;
+        }
+        if let Some(kind) = served(ctx, key, entry).await? {
+            ctx.hub.watch(&scope, &kind).await.map_err(|failure| Trouble::from(failure).about(key))?;
+        }
+    }
+    Ok(())
+}
+
+/// The kind of an entry's object; `None` if it is not served in any version.
+async fn served(ctx: &Context, key: &ObjectKey, entry: &Entry) -> Result<Option<Kind>, Trouble> {
+    match ctx.cluster.kinds().find_in_any(&api_version(key, entry), &key.kind).await {
+        Ok(kind) => Ok(Some(kind)),
+        Err(KindsError::Missing { .. }) => Ok(None),
+        Err(cause) => Err(ApplyError::Kind { object: key.clone(), cause }.into()),
+    }
+}
+
+/// Group and version of an entry's object.
+fn api_version(key: &ObjectKey, entry: &Entry) -> String {
+    match &*key.group {
+        "" => entry.version.to_string(),
+        group => format!("{group}/{}", entry.version),
+    }
+}

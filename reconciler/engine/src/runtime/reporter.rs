@@ -1,0 +1,380 @@
+//! Writes the statuses of a runtime and of its components: what matters at once, what is only under way a little later,
+//! and nothing that the cluster has already.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures::{StreamExt as _, stream};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::api::DeleteParams;
+use kube::{Api, Client};
+use reeve_crds::runtime_component::{RuntimeComponent, RuntimeComponentSpec, RuntimeComponentStatus};
+use reeve_crds::{GROUP, Runtime, RuntimeStatus, VERSION};
+use tokio::sync::Notify;
+
+use crate::clock::{Clock, after};
+use crate::event::{self, Happening};
+use crate::refusal::Refusal;
+
+mod component;
+mod pace;
+mod written;
+
+pub use component::component_name;
+pub(super) use pace::Haste;
+use written::Written;
+
+const WRITES_AT_ONCE: usize = 2;
+const EVENTS_AT_MOST: usize = 256;
+
+/// Where statuses and events go. Clones are the same.
+#[derive(Clone)]
+pub struct Outlet(Arc<Inner>);
+
+struct Inner {
+    client: Client,
+    namespace: Arc<str>,
+    runtime: Arc<str>,
+    owner: OwnerReference,
+    clock: Clock,
+    queue: Mutex<Queue>,
+    wake: Notify,
+    idle: Notify,
+}
+
+#[derive(Default)]
+struct Queue {
+    pending: BTreeMap<Subject, (Content, Timestamp)>,
+    written: BTreeMap<Subject, Written>,
+    events: VecDeque<(Subject, Happening)>,
+    /// Components whose objects are to be made before their statuses are due: people look for them, and suspend them.
+    born: BTreeSet<Arc<str>>,
+    writing: usize,
+    /// What could not be written: how often in a row, and why.
+    refused: BTreeMap<Subject, (u32, &'static str)>,
+    /// When something was last written about the runtime.
+    told: Timestamp,
+}
+
+/// Whom a status is about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Subject {
+    Runtime,
+    Component(Arc<str>),
+}
+
+#[derive(Clone)]
+enum Content {
+    Runtime(Box<RuntimeStatus>),
+    Component(Box<(RuntimeComponentSpec, RuntimeComponentStatus)>),
+    Gone,
+}
+
+impl std::fmt::Debug for Outlet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Outlet").field(&self.0.runtime).finish()
+    }
+}
+
+impl Outlet {
+    /// For the runtime with this object, whose status is as it says.
+    pub fn new(client: Client, runtime: &Runtime, clock: Clock) -> Self {
+        let name: Arc<str> = runtime.metadata.name.as_deref().unwrap_or_default().into();
+        let owner = OwnerReference {
+            api_version: format!("{GROUP}/{VERSION}"),
+            kind: "Runtime".to_owned(),
+            name: name.to_string(),
+            uid: runtime.metadata.uid.clone().unwrap_or_default(),
+            ..OwnerReference::default()
+        };
+        let mut queue = Queue::default();
+        let written = Written::found(runtime.metadata.uid.clone(), None, &runtime.status);
+        queue.written.insert(Subject::Runtime, written);
+        Self(Arc::new(Inner {
+            client,
+            namespace: runtime.metadata.namespace.as_deref().unwrap_or_default().into(),
+            runtime: name,
+            owner,
+            clock,
+            queue: Mutex::new(queue),
+            wake: Notify::new(),
+            idle: Notify::new(),
+        }))
+    }
+
+    /// The Runtime, for what goes with it.
+    pub fn owner(&self) -> OwnerReference {
+        self.0.owner.clone()
+    }
+
+    /// A component as the cluster has it. False if it does not go with the Runtime and has to be written again.
+    pub(super) fn found(&self, name: &Arc<str>, object: &RuntimeComponent) -> bool {
+        let metadata = &object.metadata;
+        let is_owned = metadata.owner_references.iter().flatten().any(|owner| owner.uid == self.0.owner.uid);
+        let written = Written::found(metadata.uid.clone(), metadata.generation, &object.status);
+        let written = if is_owned { written.with_spec(&object.spec) } else { written };
+        self.lock().written.insert(Subject::Component(name.clone()), written);
+        is_owned
+    }
+
+    /// The generation that a component's object has, whoever wrote it: people suspend components. A spec that by its hash
+    /// is not as it was written is written again.
+    pub(super) fn observe(&self, name: &Arc<str>, generation: Option<i64>, spec: &str) {
+        if let Some(written) = self.lock().written.get_mut(&Subject::Component(name.clone())) {
+            written.observe(generation, spec);
+        }
+    }
+
+    /// The object of a component is gone. True if it was not we who took it away.
+    pub(super) fn lost(&self, name: &Arc<str>, uid: &str) -> bool {
+        let subject = Subject::Component(name.clone());
+        let mut queue = self.lock();
+        let is_it = queue.written.get(&subject).is_some_and(|written| written.uid.as_deref() == Some(uid));
+        if is_it {
+            queue.written.remove(&subject);
+        }
+        is_it
+    }
+
+    pub(super) fn runtime(&self, status: RuntimeStatus, haste: Haste) {
+        self.queue(Subject::Runtime, Content::Runtime(Box::new(status)), haste);
+    }
+
+    pub(super) fn component(&self, spec: RuntimeComponentSpec, status: RuntimeComponentStatus, haste: Haste) {
+        let name: Arc<str> = spec.component.as_str().into();
+        if haste == Haste::Begun {
+            self.lock().born.insert(name.clone());
+        }
+        self.queue(Subject::Component(name), Content::Component(Box::new((spec, status))), haste);
+    }
+
+    pub(super) fn gone(&self, component: &Arc<str>) {
+        self.queue(Subject::Component(component.clone()), Content::Gone, Haste::Now);
+    }
+
+    /// Tells an event about the runtime or one of its components. If nobody can take them the oldest are dropped.
+    pub(super) fn event(&self, component: Option<&Arc<str>>, warning: bool, reason: &str, note: &str) {
+        let subject = component.map_or(Subject::Runtime, |name| Subject::Component(name.clone()));
+        let event = Happening { warning, reason: reason.to_owned(), note: note.to_owned(), at: self.0.clock.now() };
+        let mut queue = self.lock();
+        if queue.events.len() >= EVENTS_AT_MOST {
+            queue.events.pop_front();
+        }
+        queue.events.push_back((subject, event));
+        drop(queue);
+        self.0.wake.notify_one();
+    }
+
+    fn queue(&self, subject: Subject, content: Content, haste: Haste) {
+        let now = self.0.clock.now();
+        let mut queue = self.lock();
+        let waits = queue.pending.get(&subject).map(|(_, due)| *due);
+        let due = match &subject {
+            Subject::Runtime => pace::of_runtime(haste, queue.told, now),
+            Subject::Component(_) => pace::of_component(haste, queue.pending.len(), now),
+        };
+        // News must not push what waits further back.
+        let due = waits.map_or(due, |waits| waits.min(due));
+        queue.pending.insert(subject, (content, due));
+        drop(queue);
+        self.0.wake.notify_one();
+    }
+
+    /// Writes, until it is dropped.
+    pub(super) async fn run(&self) {
+        loop {
+            let next = self.lock().pending.values().map(|(_, due)| *due).min();
+            let pause = async {
+                match next {
+                    Some(due) => self.0.clock.sleep_until(due).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = self.0.wake.notified() => {}
+                () = pause => {}
+            }
+            self.write_due(false).await;
+        }
+    }
+
+    /// Writes everything now.
+    pub(super) async fn flush(&self) {
+        self.write_due(true).await;
+        loop {
+            let idle = self.0.idle.notified();
+            if self.lock().writing == 0 {
+                return;
+            }
+            idle.await;
+        }
+    }
+
+    async fn write_due(&self, all: bool) {
+        let now = self.0.clock.now();
+        let due: Vec<(Subject, Content)> = {
+            let mut queue = self.lock();
+            let due = queue.pending.extract_if(.., |_, (_, due)| all || *due <= now);
+            let due: Vec<_> = due.map(|(subject, (content, _))| (subject, content)).collect();
+            queue.writing += due.len();
+            due
+        };
+        stream::iter(due)
+            .for_each_concurrent(WRITES_AT_ONCE, |(subject, content)| async move {
+                let result = self.write(&subject, &content).await;
+                self.ended(&subject, content, result);
+                self.0.idle.notify_waiters();
+            })
+            .await;
+        self.make_born().await;
+        let events: Vec<(Subject, Happening)> = self.lock().events.drain(..).collect();
+        for (subject, event) in events {
+            event::publish(self.0.client.clone(), self.reference(&subject), &event).await;
+        }
+    }
+
+    /// A write ended. What was refused is tried again, whatever the reason: somebody may put it right.
+    fn ended(&self, subject: &Subject, content: Content, result: Result<(), Refusal>) {
+        let mut queue = self.lock();
+        queue.writing -= 1;
+        let Err(refusal) = result else {
+            queue.refused.remove(subject);
+            return;
+        };
+        let reason = refusal.reason.as_str();
+        // What one policy does to a thousand components is told once.
+        let is_told = queue.refused.values().any(|(_, told)| *told == reason);
+        let failures = queue.refused.get(subject).map_or(1, |(failures, _)| failures.saturating_add(1));
+        queue.refused.insert(subject.clone(), (failures, reason));
+        let due = after(self.0.clock.now(), refusal.retry_after.unwrap_or_else(|| pace::retry(failures)));
+        queue.pending.entry(subject.clone()).or_insert((content, due));
+        if refusal.transient || is_told {
+            tracing::debug!(runtime = %self.0.runtime, reason, "cannot write a status: {}", refusal.message);
+            return;
+        }
+        drop(queue);
+        let about = self.reference(subject);
+        let (kind, name) = (about.kind.unwrap_or_default(), about.name.unwrap_or_default());
+        let note =
+            format!("what is told of {kind} {name} is out of date, since it cannot be written: {}", refusal.message);
+        tracing::warn!(runtime = %self.0.runtime, reason, "{note}");
+        self.event(None, true, reason, &note);
+    }
+
+    /// Makes the objects of components that are under way and have none.
+    async fn make_born(&self) {
+        let born: Vec<RuntimeComponentSpec> = {
+            let mut queue = self.lock();
+            let born = std::mem::take(&mut queue.born).into_iter().map(Subject::Component);
+            let waiting = born.filter_map(|subject| queue.pending.get(&subject));
+            let spec = |(content, _): &(Content, Timestamp)| match content {
+                Content::Component(content) => Some(content.0.clone()),
+                Content::Runtime(_) | Content::Gone => None,
+            };
+            waiting.filter_map(spec).collect()
+        };
+        stream::iter(born)
+            .for_each_concurrent(WRITES_AT_ONCE, |spec| async move {
+                let subject = Subject::Component(spec.component.as_str().into());
+                let mut written = self.lock().written.get(&subject).cloned().unwrap_or_default();
+                // Why it failed is told when its status fails as well.
+                let _ = self.keep(&spec, &mut written).await;
+            })
+            .await;
+    }
+
+    fn reference(&self, subject: &Subject) -> ObjectReference {
+        let (kind, name) = match subject {
+            Subject::Runtime => ("Runtime", self.0.runtime.to_string()),
+            Subject::Component(name) => ("RuntimeComponent", component_name(&self.0.runtime, name)),
+        };
+        ObjectReference {
+            api_version: Some(format!("{GROUP}/{VERSION}")),
+            kind: Some(kind.to_owned()),
+            name: Some(name),
+            namespace: Some(self.0.namespace.to_string()),
+            uid: self.lock().written.get(subject).and_then(|written| written.uid.clone()),
+            ..ObjectReference::default()
+        }
+    }
+
+    async fn write(&self, subject: &Subject, content: &Content) -> Result<(), Refusal> {
+        let mut written = self.lock().written.get(subject).cloned().unwrap_or_default();
+        let before = written.uid.clone();
+        let result = match content {
+            Content::Runtime(status) => {
+                let api: Api<Runtime> = Api::namespaced(self.0.client.clone(), &self.0.namespace);
+                let said = written.say(&api, &self.0.runtime, status).await;
+                self.lock().told = self.0.clock.now();
+                said
+            }
+            Content::Component(content) => self.write_component(&content.0, &content.1, &mut written).await,
+            Content::Gone => {
+                let Subject::Component(name) = subject else { return Ok(()) };
+                let deleted =
+                    self.components().delete(&component_name(&self.0.runtime, name), &DeleteParams::default()).await;
+                match deleted {
+                    Ok(_) => {}
+                    Err(kube::Error::Api(status)) if status.code == 404 => {}
+                    Err(error) => return Err(Refusal::of(&error)),
+                }
+                self.lock().written.remove(subject);
+                return Ok(());
+            }
+        };
+        let mut queue = self.lock();
+        if before.is_some() && before == written.uid && !queue.written.contains_key(subject) {
+            // Somebody deleted it meanwhile; whoever hears of that has it made anew.
+            return result;
+        }
+        // What was learnt of the same object meanwhile counts.
+        let learnt = queue.written.get(subject).filter(|learnt| learnt.uid == written.uid);
+        let learnt = learnt.and_then(|learnt| learnt.generation);
+        written.generation = written.generation.max(learnt);
+        queue.written.insert(subject.clone(), written);
+        result
+    }
+
+    async fn write_component(
+        &self,
+        spec: &RuntimeComponentSpec,
+        status: &RuntimeComponentStatus,
+        written: &mut Written,
+    ) -> Result<(), Refusal> {
+        let kept = self.keep(spec, written).await;
+        if written.uid.is_none() {
+            return kept;
+        }
+        let mut status = status.clone();
+        status.observed_generation = written.generation;
+        for condition in &mut status.conditions {
+            condition.observed_generation = written.generation;
+        }
+        // How it is doing is told also where the spec is refused, such as that of a component with another target.
+        let said = written.say(&self.components(), &component_name(&self.0.runtime, &spec.component), &status).await;
+        kept.and(said)
+    }
+
+    /// Has the cluster have the object of a component, with this spec.
+    async fn keep(&self, spec: &RuntimeComponentSpec, written: &mut Written) -> Result<(), Refusal> {
+        let name = component_name(&self.0.runtime, &spec.component);
+        let object = component::object(&self.0.runtime, &self.0.owner, spec);
+        if written.keep(&self.components(), &name, &object, component::change).await? {
+            self.lock().written.insert(Subject::Component(spec.component.as_str().into()), written.clone());
+        }
+        Ok(())
+    }
+
+    fn components(&self) -> Api<RuntimeComponent> {
+        Api::namespaced(self.0.client.clone(), &self.0.namespace)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.0.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests;

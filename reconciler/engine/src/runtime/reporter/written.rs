@@ -1,0 +1,161 @@
+//! What the cluster has of a runtime, a component or a source, and the write that makes its status another.
+
+use http::Method;
+use kube::{Api, Resource};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::cluster::{JSON, MERGE_PATCH};
+use crate::conditions::keep_transition_times;
+use crate::hash;
+use crate::patch::{patch_status, send, to_json};
+use crate::refusal::Refusal;
+
+/// What the cluster has. Small, since there is one for every component: of what is said only the hash is kept.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Written {
+    spec: Option<Box<str>>,
+    status: Option<Box<str>>,
+    turns: Box<str>,
+    pub(super) generation: Option<i64>,
+    pub(super) uid: Option<String>,
+}
+
+/// What the API server answers to a write, as far as anybody wants to know.
+#[derive(Debug, Default, Deserialize)]
+struct Answer {
+    metadata: Identity,
+    #[serde(default)]
+    status: Value,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Identity {
+    uid: Option<String>,
+    generation: Option<i64>,
+}
+
+impl Written {
+    /// What was found.
+    pub(super) fn found(uid: Option<String>, generation: Option<i64>, status: &impl Serialize) -> Self {
+        let mut written = Self { generation, uid, ..Self::default() };
+        written.said(&to_json(status));
+        written
+    }
+
+    /// What was found, of which this is the spec.
+    pub(super) fn with_spec(mut self, spec: &impl Serialize) -> Self {
+        self.spec = Some(hash::of(&to_json(spec)).into());
+        self
+    }
+
+    /// The object has this generation, and a spec of this hash, which is forgotten if it is newer than ours and another.
+    pub(super) fn observe(&mut self, generation: Option<i64>, spec: &str) {
+        if generation > self.generation && self.spec.as_deref() != Some(spec) {
+            self.spec = None;
+        }
+        self.generation = self.generation.max(generation);
+    }
+
+    fn said(&mut self, status: &Value) {
+        self.status = Some(hash::of(status).into());
+        let turn = |of: &Value| json!({ "type": of["type"], "status": of["status"], "lastTransitionTime": of["lastTransitionTime"] });
+        let turns: Vec<Value> = status["conditions"].as_array().into_iter().flatten().map(turn).collect();
+        self.turns = json!({ "conditions": turns }).to_string().into();
+    }
+
+    /// Has the cluster have `object` with its spec, unless it does already. True if that took a write. `change` gives the
+    /// merge patch for one that is there: to apply a new object would cost the API server more than to make it.
+    pub(super) async fn keep<K: Resource + Clone>(
+        &mut self,
+        api: &Api<K>,
+        name: &str,
+        object: &Value,
+        change: impl Fn(&Value) -> Value,
+    ) -> Result<bool, Refusal> {
+        let spec = hash::of(&object["spec"]);
+        if self.spec.as_deref() == Some(&spec) {
+            return Ok(false);
+        }
+        let make = async || send::<K, Answer>(api, Method::POST, "", JSON, object).await;
+        let alter =
+            async || send::<K, Answer>(api, Method::PATCH, &format!("/{name}"), MERGE_PATCH, &change(object)).await;
+        let answer = if self.uid.is_none() {
+            match make().await {
+                Err(kube::Error::Api(status)) if status.code == 409 => alter().await,
+                answer => answer,
+            }
+        } else {
+            match alter().await {
+                Err(kube::Error::Api(status)) if status.code == 404 => make().await,
+                answer => answer,
+            }
+        };
+        let Answer { metadata, status } = answer.map_err(|error| Refusal::of(&error))?;
+        if metadata.uid != self.uid {
+            // Another object, which says what it says.
+            self.said(&status);
+        }
+        self.spec = Some(spec.into());
+        self.uid = metadata.uid;
+        self.generation = metadata.generation;
+        Ok(true)
+    }
+
+    /// Makes the status this one, unless it is.
+    pub(super) async fn say<K: Resource + Clone>(
+        &mut self,
+        api: &Api<K>,
+        name: &str,
+        status: &impl Serialize,
+    ) -> Result<(), Refusal> {
+        let Some(status) = self.news(status) else { return Ok(()) };
+        if let Err(refusal) = patch_status(api, name, &status).await {
+            // It may be said all the same: whatever comes next is written.
+            self.status = None;
+            return Err(refusal);
+        }
+        self.said(&status);
+        Ok(())
+    }
+
+    /// The status as it is to be said, if that is another one than the cluster has.
+    fn news(&self, status: &impl Serialize) -> Option<Value> {
+        let before = serde_json::from_str(&self.turns).unwrap_or_default();
+        let status = keep_transition_times(&before, to_json(status));
+        (self.status.as_deref() != Some(&hash::of(&status))).then_some(status)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(ready: &str, since: &str) -> Value {
+        json!({ "state": "Ready", "conditions": [{ "type": "Ready", "status": ready, "lastTransitionTime": since }] })
+    }
+
+    #[test]
+    fn a_spec_that_somebody_else_changed_is_noticed_and_what_is_older_than_ours_is_not() {
+        let spec = json!({ "version": "1.0.0" });
+        let ours = hash::of(&spec);
+        let keeps = |generation, seen: &str| {
+            let mut written = Written::found(None, Some(2), &json!({})).with_spec(&spec);
+            written.observe(Some(generation), seen);
+            written.spec.is_some()
+        };
+        assert!(keeps(3, &ours), "people suspended it");
+        assert!(keeps(1, "other"), "it was ours before");
+        assert!(!keeps(3, "other"));
+    }
+
+    #[test]
+    fn of_a_status_so_much_is_kept_that_its_conditions_keep_their_times() {
+        let before = status("True", "2026-01-01T00:00:00Z");
+        let written = Written::found(None, None, &before);
+        assert_eq!(written.news(&status("True", "2026-01-02T00:00:00Z")), None, "it is no news");
+        let flipped = status("False", "2026-01-02T00:00:00Z");
+        assert_eq!(written.news(&flipped), Some(flipped.clone()));
+        assert_eq!(Written::default().news(&flipped), Some(flipped));
+    }
+}

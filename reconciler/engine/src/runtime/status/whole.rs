@@ -1,0 +1,192 @@
+//! The status of a whole runtime.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use reeve_crds::condition::{reason, types};
+use reeve_crds::outcome::{Drift, Failure, Rendered};
+use reeve_crds::runtime::{Applier, ComponentSummary, RuntimeStatus};
+use reeve_crds::{Count, State};
+
+use super::{LISTED_COMPONENTS, SHORT, count, drift, drop_false, failure, why};
+use crate::conditions::{MESSAGE, set_condition};
+use crate::desired::Desired;
+use crate::rollup::severity;
+use crate::runtime::Trouble;
+use crate::runtime::capabilities::Offer;
+use crate::runtime::record::{Phase, Record};
+use crate::text::truncate;
+
+/// What the status of a runtime is made of besides its components.
+#[derive(Clone, Debug)]
+pub(in crate::runtime) struct RuntimeFacts<'a> {
+    pub(in crate::runtime) before: &'a RuntimeStatus,
+    pub(in crate::runtime) generation: Option<i64>,
+    pub(in crate::runtime) desired: Option<&'a Desired>,
+    /// Why nothing is done, if nothing is.
+    pub(in crate::runtime) suspended: Option<&'static str>,
+    pub(in crate::runtime) deleting: bool,
+    /// What keeps the whole runtime back.
+    pub(in crate::runtime) trouble: Option<&'a (Trouble, Timestamp)>,
+    pub(in crate::runtime) objects: usize,
+    pub(in crate::runtime) applier: Applier,
+    /// What the cluster offers next to what is declared, as far as that is known.
+    pub(in crate::runtime) offer: Option<&'a Offer>,
+    pub(in crate::runtime) handled: Option<String>,
+}
+
+/// The status of a runtime, from those of its components.
+pub(in crate::runtime) fn runtime(
+    facts: &RuntimeFacts<'_>,
+    records: &BTreeMap<Arc<str>, Record>,
+    now: Timestamp,
+) -> RuntimeStatus {
+    let mut status = facts.before.clone();
+    let all: Vec<(&Record, State)> = records.values().map(|record| (record, record.state(now))).collect();
+    let ready = all.iter().filter(|(_, state)| *state == State::Ready).count();
+    let state = runtime_state(facts, &all);
+    let worst = all.iter().filter(|(_, state)| *state != State::Ready).max_by_key(|(_, state)| severity(*state));
+    let (why, message) = why_whole(facts, worst.map(|(record, _)| *record), ready, now);
+    status.observed_generation = facts.generation;
+    status.state = Some(state);
+    // What left Git, and perhaps cannot be taken away, is no part of what is to be applied.
+    let mut wanted = records.values().filter(|record| record.desired.is_some());
+    let all_applied = facts.desired.is_some()
+        && !facts.deleting
+        && wanted.all(|record| matches!(record.phase, Phase::Settling { .. } | Phase::Finishing | Phase::Ready));
+    let all_ready = facts.desired.is_some() && ready == records.len();
+    let drifted: i32 = records.values().filter_map(|record| drift(record, None)).map(|drift| drift.objects).sum();
+    let mut set = |kind, holds: bool, reason: &str, message: &str| {
+        set_condition(&mut status.conditions, kind, holds, reason, message, facts.generation, now);
+    };
+    set(types::READY, state == State::Ready, &why, &message);
+    let busy = matches!(state, State::Processing | State::Error | State::Deleting);
+    set(types::RECONCILING, busy, reason::PROGRESSING, &message);
+    set(types::STALLED, state == State::Warning, &why, &message);
+    set(types::APPLIED, all_applied, if all_applied { reason::SUCCEEDED } else { &why }, &message);
+    set(types::HEALTHY, all_ready, if all_ready { reason::SUCCEEDED } else { &why }, &message);
+    set(
+        types::DRIFTED,
+        drifted > 0,
+        if drifted > 0 { "Drifted" } else { "InSync" },
+        &format!("{drifted} objects differ"),
+    );
+    match facts.offer {
+        Some(offer) if offer.declared => {
+            let capable = offer.lacking.is_empty();
+            set(types::CAPABLE, capable, if capable { reason::SUCCEEDED } else { reason::INCAPABLE }, &offer.message());
+        }
+        Some(_) => status.conditions.retain(|condition| condition.type_ != types::CAPABLE),
+        None => {}
+    }
+    drop_false(&mut status.conditions);
+    if let Some(desired) = facts.desired {
+        status.desired = Some(reached(desired, status.desired.as_ref(), now));
+        if all_applied {
+            status.applied = Some(reached(desired, status.applied.as_ref(), now));
+        }
+        if all_ready {
+            status.last_good = Some(reached(desired, status.last_good.as_ref(), now));
+        }
+    }
+    status.components_ready = Some(Count::new(count(ready), count(records.len())));
+    status.components = summaries(&all, now);
+    status.objects = Some(count(facts.objects));
+    status.drift = (drifted > 0).then(|| Drift { objects: drifted, since: None, examples: Vec::new() });
+    status.failure =
+        facts.trouble.map(|(trouble, at)| whole_failure(trouble, *at)).or_else(|| worst_failure(&all, now));
+    status.applier = Some(facts.applier.clone());
+    status.last_handled_reconcile_at = facts.handled.clone().or(status.last_handled_reconcile_at);
+    status
+}
+
+/// Why a runtime is in the state that it is in.
+fn why_whole(facts: &RuntimeFacts<'_>, worst: Option<&Record>, ready: usize, now: Timestamp) -> (String, String) {
+    match (facts.suspended, facts.trouble, worst) {
+        (Some(why), _, _) => (reason::SUSPENDED.to_owned(), why.to_owned()),
+        (None, Some((trouble, _)), _) => (trouble.reason.to_owned(), trouble.message.clone()),
+        (None, None, Some(record)) => {
+            let (reason, message) = why(record, now);
+            (reason.to_owned(), format!("{}: {message}", record.name))
+        }
+        (None, None, None) if facts.desired.is_none() => {
+            (reason::PROGRESSING.to_owned(), "nothing was rendered for it yet".to_owned())
+        }
+        (None, None, None) => (reason::SUCCEEDED.to_owned(), format!("{ready} components are ready")),
+    }
+}
+
+/// What the runtime is at now. A commit that changes nothing of it is no reason to write to it.
+fn reached(desired: &Desired, before: Option<&Rendered>, now: Timestamp) -> Rendered {
+    before.filter(|before| before.digest == *desired.digest).cloned().unwrap_or_else(|| Rendered {
+        revision: desired.revision.shown.to_string(),
+        commit: Some(desired.revision.commit.to_string()),
+        digest: desired.digest.to_string(),
+        version: None,
+        since: Some(Time(now)),
+    })
+}
+
+/// The failure of the component that fares worst, with its name.
+fn worst_failure(states: &[(&Record, State)], now: Timestamp) -> Option<Failure> {
+    let failing = states.iter().filter(|(_, state)| matches!(state, State::Error | State::Warning));
+    let (record, _) = failing.max_by_key(|(_, state)| severity(*state))?;
+    let failure = failure(record, now)?;
+    Some(Failure { message: truncate(&format!("{}: {}", record.name, failure.message), MESSAGE), ..failure })
+}
+
+fn whole_failure(trouble: &Trouble, at: Timestamp) -> Failure {
+    Failure {
+        reason: trouble.reason.to_owned(),
+        message: truncate(&trouble.message, MESSAGE),
+        since: Some(Time(at)),
+        ..Failure::default()
+    }
+}
+
+fn runtime_state(facts: &RuntimeFacts<'_>, states: &[(&Record, State)]) -> State {
+    if facts.deleting {
+        return State::Deleting;
+    }
+    if facts.suspended.is_some() {
+        return State::Suspended;
+    }
+    if let Some((trouble, _)) = facts.trouble {
+        return trouble.state();
+    }
+    if facts.desired.is_none() {
+        return State::Processing;
+    }
+    // A component that someone suspended keeps no runtime from being ready.
+    let worst = states
+        .iter()
+        .map(|(_, state)| *state)
+        .filter(|state| *state != State::Suspended)
+        .max_by_key(|state| severity(*state));
+    match worst {
+        None | Some(State::Ready) => State::Ready,
+        Some(State::Deleting) => State::Processing,
+        Some(state) => state,
+    }
+}
+
+fn summaries(states: &[(&Record, State)], now: Timestamp) -> Vec<ComponentSummary> {
+    let mut summaries: Vec<(u8, ComponentSummary)> = states
+        .iter()
+        .map(|(record, state)| {
+            let message = (*state != State::Ready).then(|| truncate(&why(record, now).1, SHORT));
+            let version = record.status.applied.as_ref().and_then(|applied| applied.version.clone());
+            (severity(*state), ComponentSummary { name: record.name.to_string(), version, state: *state, message })
+        })
+        .collect();
+    // If there are more than the list takes, those that are not well are the ones to see.
+    if summaries.len() > LISTED_COMPONENTS {
+        summaries.sort_by(|a, b| (b.0, &a.1.name).cmp(&(a.0, &b.1.name)));
+        summaries.truncate(LISTED_COMPONENTS);
+    }
+    let mut summaries: Vec<ComponentSummary> = summaries.into_iter().map(|(_, summary)| summary).collect();
+    summaries.sort_by(|a, b| a.name.cmp(&b.name));
+    summaries
+}

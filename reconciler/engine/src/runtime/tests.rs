@@ -1,0 +1,166 @@
+//! What a component's record and the statuses say, without a cluster.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use reeve_crds::condition::Condition;
+use reeve_crds::runtime_component::{Health as Ailment, RuntimeComponentStatus, UnhealthyObject};
+use reeve_crds::{Lenient, ObjectRef, State};
+use reeve_renderer_objects::key::ObjectKey;
+
+use super::Trouble;
+use super::record::{Phase, Record};
+use super::status;
+use crate::clock::{after, since};
+use crate::conditions::set_condition;
+
+mod jobs;
+
+const START: Timestamp = Timestamp::UNIX_EPOCH;
+
+fn at(seconds: u64) -> Timestamp {
+    after(START, Duration::from_secs(seconds))
+}
+
+fn record(phase: Phase) -> Record {
+    Record { phase, ..Record::new("web".into(), RuntimeComponentStatus::default(), START) }
+}
+
+fn key(name: &str) -> ObjectKey {
+    ObjectKey { group: "".into(), kind: "ConfigMap".into(), namespace: Some("shop".into()), name: name.into() }
+}
+
+fn failed(trouble: Trouble, seconds: u64) -> Record {
+    Record { trouble: Some((trouble, at(seconds))), ..record(Phase::Failed { retry_at: at(seconds + 2) }) }
+}
+
+#[test]
+fn each_phase_has_its_state() {
+    let settling = || Phase::Settling { deadline: at(10) };
+    let cases = [
+        (Phase::Laying, State::Processing),
+        (Phase::Waiting(vec!["base".into()]), State::Processing),
+        (Phase::Applying, State::Processing),
+        (settling(), State::Processing),
+        (Phase::Finishing, State::Processing),
+        (Phase::Ready, State::Ready),
+        (Phase::Suspended, State::Suspended),
+        (Phase::Removing, State::Deleting),
+    ];
+    for (phase, state) in cases {
+        assert_eq!(record(phase.clone()).state(at(1)), state, "{phase:?}");
+    }
+    assert_eq!(record(settling()).state(at(10)), State::Error, "late");
+    assert_eq!(failed(Trouble::passing("Refused", "x"), 0).state(at(1)), State::Error);
+    assert_eq!(failed(Trouble::lasting("Invalid", "x"), 0).state(at(1)), State::Warning);
+    let trying_again = Record { phase: Phase::Applying, ..failed(Trouble::passing("Refused", "x"), 0) };
+    assert_eq!(trying_again.state(at(1)), State::Error, "a try does not make it better");
+    let known = Record { verifying: true, ..record(Phase::Applying) };
+    assert_eq!(known.state(at(1)), State::Ready, "what was ready is so until something speaks against it");
+}
+
+#[test]
+fn that_something_is_under_way_or_stuck_is_said_only_while_it_is() {
+    let said = |record: &Record| {
+        let status = status::component(record, at(1));
+        let kinds = status.conditions.into_iter().map(|condition| condition.type_);
+        kinds.filter(|kind| ["Reconciling", "Stalled"].contains(&kind.as_str())).collect::<Vec<_>>()
+    };
+    let mut record = record(Phase::Applying);
+    assert_eq!(said(&record), ["Reconciling"]);
+    record.status = status::component(&record, at(1));
+    record.phase = Phase::Ready;
+    assert_eq!(said(&record), [""; 0], "it was said before, and holds no more");
+    assert_eq!(said(&failed(Trouble::lasting("Invalid", "x"), 0)), ["Stalled"]);
+}
+
+/// A component with one object that does so, and has ten seconds to become healthy.
+fn settling(health: Ailment) -> Record {
+    let mut record = record(Phase::Settling { deadline: at(10) });
+    let object = ObjectRef { kind: "Job".to_owned(), name: "a".to_owned(), ..ObjectRef::default() };
+    let message = Some("it broke".to_owned());
+    record.condition.unhealthy.push(UnhealthyObject { object, health: Lenient::Known(health), message });
+    record.condition.total = 1;
+    record
+}
+
+#[test]
+fn an_object_that_failed_makes_a_component_late_before_its_time() {
+    assert_eq!(settling(Ailment::Failed).state(at(1)), State::Error);
+    assert_eq!(settling(Ailment::InProgress).state(at(1)), State::Processing);
+}
+
+#[test]
+fn an_object_that_failed_is_the_reason_before_and_after_the_deadline() {
+    let failure = |health, now| status::component(&settling(health), now).failure;
+    for now in [at(5), at(20)] {
+        let failure = failure(Ailment::Failed, now).unwrap();
+        assert_eq!((failure.reason.as_str(), failure.message.as_str()), ("Unhealthy", "Job a: it broke"));
+        assert_eq!(failure.object.unwrap().name, "a");
+        assert_eq!(failure.since.unwrap().0, now, "when it was seen");
+    }
+    assert_eq!(failure(Ailment::InProgress, at(5)), None);
+    let late = failure(Ailment::InProgress, at(20)).unwrap();
+    assert_eq!((late.reason.as_str(), late.since.unwrap().0), ("TimedOut", at(10)));
+}
+
+#[test]
+fn that_something_failed_after_its_time_is_told_once() {
+    let failure = |health| status::component(&settling(health), at(20)).failure.unwrap();
+    let (late, broken) = (failure(Ailment::InProgress), failure(Ailment::Failed));
+    let mut record = settling(Ailment::Failed);
+    record.ailing = Some(late.reason.clone());
+    assert!(!record.is_news(&late, false), "it was told");
+    assert!(record.is_news(&broken, false), "it is more than late");
+    record.ailing = Some(broken.reason.clone());
+    assert!(!record.is_news(&broken, false), "it was told");
+    assert!(!record.is_news(&late, false), "it is less than what was told");
+    assert!(record.is_news(&broken, true), "it was well in between");
+}
+
+#[test]
+fn pauses_grow_to_a_limit_and_are_no_shorter_than_the_server_asks() {
+    let most = Duration::from_mins(1);
+    let trouble = Trouble::passing("Refused", "x");
+    let pause = |attempts| {
+        let record = Record { attempts, ..record(Phase::Applying) };
+        since(record.next_try(&trouble, START, most), START)
+    };
+    assert!(pause(0) >= Duration::from_millis(1500) && pause(0) <= Duration::from_millis(2500), "{:?}", pause(0));
+    assert!(pause(1) > pause(0) && pause(3) > pause(1));
+    assert!(pause(30) <= most.mul_f64(1.25) && pause(30) >= most.mul_f64(0.75), "{:?}", pause(30));
+    assert_eq!(pause(2), pause(2), "the same each time");
+    let asked = Trouble { retry_after: Some(Duration::from_secs(30)), ..trouble.clone() };
+    assert_eq!(since(record(Phase::Applying).next_try(&asked, START, most), START), Duration::from_secs(30));
+}
+
+#[test]
+fn a_condition_has_the_time_at_which_it_turned() {
+    let mut conditions: Vec<Condition> = Vec::new();
+    let mut set = |holds, reason: &str, now| {
+        set_condition(&mut conditions, "Ready", holds, reason, "words", Some(1), now);
+        (conditions.len(), conditions[0].last_transition_time.0, conditions[0].reason.clone())
+    };
+    assert_eq!(set(false, "A", at(1)), (1, at(1), "A".to_owned()));
+    assert_eq!(set(false, "B", at(2)), (1, at(1), "B".to_owned()), "another reason is no turn");
+    assert_eq!(set(true, "C", at(3)), (1, at(3), "C".to_owned()));
+}
+
+#[test]
+fn a_failure_that_repeats_keeps_its_time_and_another_has_its_own() {
+    let mut record = failed(Trouble::passing("Refused", "first words").about(&key("a")), 5);
+    record.status = status::component(&record, at(6));
+    let since =
+        |record: &Record| record.status.failure.as_ref().and_then(|failure| failure.since.clone()).map(|time| time.0);
+    assert_eq!(since(&record), Some(at(5)));
+    record.trouble = Some((Trouble::passing("Refused", "other words").about(&key("a")), at(50)));
+    record.status = status::component(&record, at(51));
+    assert_eq!(since(&record), Some(at(5)), "the same failure");
+    record.trouble = Some((Trouble::passing("Refused", "words").about(&key("b")), at(60)));
+    record.status = status::component(&record, at(61));
+    assert_eq!(since(&record), Some(at(60)), "of another object");
+    record.trouble = None;
+    record.phase = Phase::Ready;
+    record.status = status::component(&record, at(70));
+    assert_eq!(record.status.failure, None);
+}

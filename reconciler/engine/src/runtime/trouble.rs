@@ -1,0 +1,83 @@
+//! Why a component cannot go on.
+
+use std::time::Duration;
+
+use reeve_crds::State;
+use reeve_renderer_objects::key::ObjectKey;
+
+use crate::apply::ApplyError;
+use crate::ledger::LedgerError;
+use crate::live::WatchFailure;
+
+/// A failure as the status tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// Why, in one word.
+    pub reason: &'static str,
+    /// Why, in a sentence.
+    pub message: String,
+    /// The object it is about.
+    pub object: Option<ObjectKey>,
+    /// Whether it may go away by itself.
+    pub transient: bool,
+    /// How long the server asks to wait.
+    pub retry_after: Option<Duration>,
+    /// The inventory belongs to someone else now: everything is read anew.
+    pub fenced: bool,
+}
+
+impl Trouble {
+    /// A failure that a person has to do something about.
+    pub fn lasting(reason: &'static str, message: impl Into<String>) -> Self {
+        Self { reason, message: message.into(), object: None, transient: false, retry_after: None, fenced: false }
+    }
+
+    /// A failure that is tried again.
+    pub fn passing(reason: &'static str, message: impl Into<String>) -> Self {
+        Self { transient: true, ..Self::lasting(reason, message) }
+    }
+
+    /// With the object that it is about.
+    #[must_use]
+    pub fn about(mut self, object: &ObjectKey) -> Self {
+        self.object = Some(object.clone());
+        self
+    }
+
+    /// What state it makes of the component: a person must act, or we failed and try again.
+    pub fn state(&self) -> State {
+        if self.transient { State::Error } else { State::Warning }
+    }
+}
+
+impl From<ApplyError> for Trouble {
+    fn from(error: ApplyError) -> Self {
+        Self {
+            reason: error.reason(),
+            message: reeve_process::error_chain(&error),
+            object: error.object().cloned(),
+            transient: error.is_transient(),
+            retry_after: error.retry_after(),
+            fenced: false,
+        }
+    }
+}
+
+impl From<LedgerError> for Trouble {
+    fn from(error: LedgerError) -> Self {
+        let (reason, fenced, retry_after) = match &error {
+            LedgerError::Read { refusal, .. } | LedgerError::Write { refusal, .. } => {
+                (refusal.reason.as_str(), false, refusal.retry_after)
+            }
+            LedgerError::Fenced { .. } => ("Fenced", true, None),
+        };
+        Self { reason, message: error.to_string(), object: None, transient: true, retry_after, fenced }
+    }
+}
+
+impl From<WatchFailure> for Trouble {
+    fn from(failure: WatchFailure) -> Self {
+        let transient = !matches!(failure.reason, "Forbidden" | "Unauthorized");
+        Self { transient, ..Self::lasting(failure.reason, failure.to_string()) }
+    }
+}

@@ -1,0 +1,36 @@
+//! Hooks: Jobs that run before or after a component is applied.
+
+/// When a Job runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hook {
+    /// On which occasions.
+    pub phases: Vec<Phase>,
+    /// Lower ones run first.
+    pub weight: i32,
+    /// When the Job is removed.
+    pub deletion: Vec<HookDeletion>,
+}
+
+/// An occasion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// Before the first apply.
+    PreInstall,
+    /// After the first apply.
+    PostInstall,
+    /// Before every later apply.
+    PreUpgrade,
+    /// After every later apply.
+    PostUpgrade,
+}
+
+/// When a hook's Job is removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HookDeletion {
+    /// Before the next one is made.
+    BeforeCreation,
+    /// When it succeeded.
+    Succeeded,
+    /// When it failed.
+    Failed,
+}
