@@ -1,7 +1,7 @@
 //! Keeps one runtime to what is desired: plan, apply, wait, prune, repair, report.
 //!
-//! Owns server-side apply with a field manager per runtime, the inventory, health, drift and the statuses of Runtimes and
-//! RuntimeComponents. Decisions are pure functions in modules of their own; the API server is a named edge around them. It
+//! Owns server-side apply with a field manager per runtime, the inventory, health, drift and the statuses of runtimes and
+//! components. Decisions are pure functions in modules of their own; the API server is a named edge around them. It
 //! knows neither Git nor templates: what is desired is handed to it as a bundle.
 
 pub mod admission;

@@ -62,7 +62,9 @@ impl Collector for Sources {
 
 fn encode_sources(encoder: &mut DescriptorEncoder<'_>, sources: &[SourceFacts]) -> Result<(), fmt::Error> {
     let mut counts = StateCounts::default();
-    sources.iter().for_each(|source| counts.add(source.state, 1));
+    for source in sources {
+        counts.add(source.state, 1);
+    }
     counts.encode(encoder, "sources", "Sources, by state")?;
     let number = |is_so: fn(&SourceFacts) -> bool| to_gauge(sources.iter().filter(|source| is_so(source)).count());
     let unfetched = number(|source| source.unfetched);
