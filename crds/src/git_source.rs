@@ -295,8 +295,10 @@ pub enum NotificationEvent {
     Recovered,
     /// someone changed what Reeve owns.
     Drifted,
-    /// a revision was refused, or a wave was halted.
-    Held,
+    /// a revision was refused.
+    // Stored objects may have the word of an earlier version, as a default.
+    #[serde(alias = "Held")]
+    Rejected,
 }
 
 /// What becomes of the Runtimes of a source that is deleted.
@@ -326,5 +328,5 @@ fn default_timeout() -> Duration {
 }
 
 fn default_events() -> Vec<NotificationEvent> {
-    vec![NotificationEvent::Failed, NotificationEvent::Recovered, NotificationEvent::Held]
+    vec![NotificationEvent::Failed, NotificationEvent::Recovered, NotificationEvent::Rejected]
 }

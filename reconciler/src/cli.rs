@@ -11,6 +11,7 @@ use clap::Parser as _;
 mod args;
 mod bundles;
 mod cluster;
+mod desired_runtime;
 mod diff;
 mod document;
 mod explain;
@@ -26,7 +27,6 @@ mod source;
 mod style;
 mod text;
 mod validate;
-mod wanted;
 mod workers;
 
 use args::{Args, Command};

@@ -14,18 +14,18 @@ use tokio::task::{AbortHandle, JoinSet};
 use tracing::error;
 
 use crate::source::{Runtimes, Source, SourceSetup};
-use reeve_reconciler_engine::live::{WatchBackoff, watch_refusal};
+use reeve_reconciler_engine::live::{WatchBackoff, watch_error};
 use reeve_reconciler_engine::rollup::Rollup;
-use reeve_reconciler_engine::runtime::{DesiredState, Handle, Message, Wish};
+use reeve_reconciler_engine::runtime::{DesiredState, Handle, Message, UserOverrides};
 
-mod hearing;
 mod pages;
 mod supervise;
 mod unsupported;
+mod watch_health;
 
-use hearing::Hearing;
 use pages::{Lost, Pages};
 use supervise::supervise;
+use watch_health::WatchHealth;
 
 type Id = (Arc<str>, Arc<str>);
 
@@ -48,7 +48,7 @@ impl Registry {
             let is_wanted = matches!(desired, DesiredState::Present(_));
             known.object = None;
             known.handle = Handle::new();
-            known.handle.tell(|message| *message = Message { desired, source_suspended, ..Message::default() });
+            known.handle.send(|message| *message = Message { desired, source_suspended, ..Message::default() });
             is_wanted
         });
         if !is_wanted {
@@ -64,7 +64,7 @@ impl Registry {
 impl Runtimes for Registry {
     fn update_message(&self, namespace: &str, name: &str, change: &mut dyn FnMut(&mut Message) -> bool) {
         // Under the lock: what is told must not get lost with a Runtime of the same name that goes at this moment.
-        self.lock().entry((namespace.into(), name.into())).or_default().handle.tell_if(change);
+        self.lock().entry((namespace.into(), name.into())).or_default().handle.send_if(change);
     }
 
     fn object(&self, namespace: &str, name: &str) -> Option<Arc<Runtime>> {
@@ -116,10 +116,10 @@ impl Controller {
     /// Runs until the work is stopped; returns when everything that was under way has ended.
     pub async fn run(mut self, client: Client) {
         let stop = self.setup.engine.stop.clone();
-        let mut runtimes = self.watched::<Runtime>(&client);
-        let mut components = self.watched::<RuntimeComponent>(&client);
-        let mut sources = self.watched::<GitSource>(&client);
-        let mut pages = self.watched::<PartialObjectMeta<Inventory>>(&client);
+        let mut runtimes = self.watch::<Runtime>(&client);
+        let mut components = self.watch::<RuntimeComponent>(&client);
+        let mut sources = self.watch::<GitSource>(&client);
+        let mut pages = self.watch::<PartialObjectMeta<Inventory>>(&client);
         let mut known_pages = Pages::default();
         let mut listed = false;
         let mut early = Vec::new();
@@ -128,35 +128,35 @@ impl Controller {
             tokio::select! {
                 () = stop.cancelled() => break,
                 Some(event) = runtimes.next() => match event {
-                    Ok(Event::Apply(object)) => self.take_runtime(object),
+                    Ok(Event::Apply(object)) => self.on_runtime(object),
                     Ok(Event::InitApply(object)) => {
                         seen_runtimes.push(id_of(&object));
-                        self.take_runtime(object);
+                        self.on_runtime(object);
                     }
-                    Ok(Event::Delete(object)) => self.drop_runtime(&object),
+                    Ok(Event::Delete(object)) => self.on_runtime_gone(&object),
                     Ok(Event::InitDone) => {
-                        self.drop_other_runtimes(&std::mem::take(&mut seen_runtimes));
+                        self.drop_unlisted_runtimes(&std::mem::take(&mut seen_runtimes));
                         // A source must know which runtimes there are before it says which are too many.
                         listed = true;
                         for source in std::mem::take(&mut early) {
-                            self.take_source(source);
+                            self.on_source(source);
                         }
                     }
                     Ok(Event::Init) => seen_runtimes.clear(),
                     Err(_) => {}
                 },
                 Some(event) = components.next() => match event {
-                    Ok(Event::Apply(object) | Event::InitApply(object)) => self.take_component(&object),
-                    Ok(Event::Delete(object)) => self.drop_component(&object),
+                    Ok(Event::Apply(object) | Event::InitApply(object)) => self.on_component(&object),
+                    Ok(Event::Delete(object)) => self.on_component_gone(&object),
                     Ok(Event::Init | Event::InitDone) | Err(_) => {}
                 },
                 Some(event) = pages.next() => {
-                    let lost = event.map(|event| known_pages.hear(event)).unwrap_or_default();
+                    let lost = event.map(|event| known_pages.on_event(event)).unwrap_or_default();
                     for lost in lost {
-                        self.lose_page(lost);
+                        self.on_page_lost(lost);
                     }
                 }
-                Some(event) = sources.next() => self.hear_of_source(event, listed, &mut early, &mut seen_sources),
+                Some(event) = sources.next() => self.on_source_event(event, listed, &mut early, &mut seen_sources),
                 Some(ended) = self.workers.join_next(), if !self.workers.is_empty() => {
                     if let Err(failure) = ended && failure.is_panic() {
                         error!("a worker panicked: {failure}");
@@ -167,7 +167,7 @@ impl Controller {
         while self.workers.join_next().await.is_some() {}
     }
 
-    fn hear_of_source(
+    fn on_source_event(
         &mut self,
         event: watcher::Result<Event<GitSource>>,
         listed: bool,
@@ -180,24 +180,24 @@ impl Controller {
                 seen.push(id_of(&object));
                 object
             }
-            Ok(Event::Delete(object)) => return self.drop_source(&id_of(&object)),
+            Ok(Event::Delete(object)) => return self.on_source_gone(&id_of(&object)),
             Ok(Event::Init) => return seen.clear(),
             Ok(Event::InitDone) => {
                 let seen = std::mem::take(seen);
                 let gone: Vec<Id> = self.sources.keys().filter(|id| !seen.contains(id)).cloned().collect();
-                return gone.iter().for_each(|id| self.drop_source(id));
+                return gone.iter().for_each(|id| self.on_source_gone(id));
             }
             Err(_) => return,
         };
         if listed {
-            self.take_source(object);
+            self.on_source(object);
         } else {
             early.push(object);
         }
     }
 
     /// All that happens to a kind; failures are told of and end with it being followed again.
-    fn watched<K>(&self, client: &Client) -> BoxStream<'static, watcher::Result<Event<K>>>
+    fn watch<K>(&self, client: &Client) -> BoxStream<'static, watcher::Result<Event<K>>>
     where
         K: kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>
             + Clone
@@ -210,13 +210,13 @@ impl Controller {
             Some(namespace) => Api::namespaced(client.clone(), namespace),
             None => Api::all(client.clone()),
         };
-        let mut hearing = Hearing::new(K::kind(&()), self.setup.metrics.clone());
+        let mut health = WatchHealth::new(K::kind(&()), self.setup.metrics.clone());
         let (mut backoff, clock) = (WatchBackoff::default(), self.setup.engine.clock.clone());
         let events = kube::runtime::watcher(api, watcher::Config::default());
         // Nothing is asked of the watcher while it rests.
         let rested = events.then(move |event| {
-            hearing.hear(&event);
-            let rest = event.as_ref().err().map(|error| backoff.delay(watch_refusal(error).as_ref(), clock.now()));
+            health.on_event(&event);
+            let rest = event.as_ref().err().map(|error| backoff.delay(watch_error(error).as_ref(), clock.now()));
             let rest = rest.map(|rest| clock.sleep(rest));
             async move {
                 if let Some(rest) = rest {
@@ -241,7 +241,7 @@ impl Controller {
         })
     }
 
-    fn take_runtime(&mut self, object: Runtime) {
+    fn on_runtime(&mut self, object: Runtime) {
         let id = id_of(&object);
         let object = Arc::new(object);
         let rollup = self.rollup(&id.0, source_of(&object));
@@ -258,7 +258,7 @@ impl Controller {
         let ready = status.and_then(|status| status.conditions.iter().find(|condition| condition.type_ == "Ready"));
         let message = ready.map_or("it was not looked at yet", |ready| &ready.message);
         rollup.add(&id.1, status.and_then(|status| status.state).unwrap_or(State::Processing), message);
-        handle.tell(|message| {
+        handle.send(|message| {
             message.set_object(object.clone());
             message.rollup = rollup.clone();
         });
@@ -268,7 +268,7 @@ impl Controller {
         }
     }
 
-    fn drop_runtime(&mut self, object: &Runtime) {
+    fn on_runtime_gone(&mut self, object: &Runtime) {
         let id = id_of(object);
         let source = source_of(object);
         self.rollup(&id.0, source).remove(&id.1);
@@ -283,22 +283,22 @@ impl Controller {
     }
 
     /// Those that went while nobody looked.
-    fn drop_other_runtimes(&mut self, seen: &[Id]) {
+    fn drop_unlisted_runtimes(&mut self, seen: &[Id]) {
         let known: Vec<Arc<Runtime>> = self.registry.lock().values().filter_map(|known| known.object.clone()).collect();
         for object in known.iter().filter(|object| !seen.contains(&id_of(&***object))) {
-            self.drop_runtime(object);
+            self.on_runtime_gone(object);
         }
     }
 
     /// Deleted by hand, or by us.
-    fn drop_component(&self, object: &RuntimeComponent) {
+    fn on_component_gone(&self, object: &RuntimeComponent) {
         let component: Arc<str> = object.spec.component.as_str().into();
         let uid = object.metadata.uid.clone().unwrap_or_default();
         let id = (object.namespace().unwrap_or_default().into(), object.spec.runtime.as_str().into());
         let known = self.registry.lock();
         // With its Runtime gone there is nobody to miss it.
         if let Some(known) = known.get(&id) {
-            known.handle.tell(|message| {
+            known.handle.send(|message| {
                 message.components.remove(&component);
                 message.lost.insert(component, uid);
             });
@@ -306,24 +306,24 @@ impl Controller {
     }
 
     /// Deleted by hand, or with a Runtime of the same name that is gone.
-    fn lose_page(&self, lost: Lost) {
+    fn on_page_lost(&self, lost: Lost) {
         let known = self.registry.lock();
         if let Some(known) = known.get(&(lost.namespace, lost.runtime)) {
-            known.handle.tell(|message| drop(message.lost_pages.insert(lost.name, lost.uid)));
+            known.handle.send(|message| drop(message.lost_pages.insert(lost.name, lost.uid)));
         }
     }
 
-    fn take_component(&self, object: &RuntimeComponent) {
+    fn on_component(&self, object: &RuntimeComponent) {
         let namespace = object.namespace().unwrap_or_default();
         let component: Arc<str> = object.spec.component.as_str().into();
-        let wish = Wish::of(object);
+        let wish = UserOverrides::of(object);
         self.registry.update_message(&namespace, &object.spec.runtime, &mut |message| {
             let wish = wish.clone();
             message.components.insert(component.clone(), wish.clone()) != Some(wish)
         });
     }
 
-    fn take_source(&mut self, object: GitSource) {
+    fn on_source(&mut self, object: GitSource) {
         let id = id_of(&object);
         let object = Arc::new(object);
         if let Some((objects, worker)) = self.sources.get(&id)
@@ -346,7 +346,7 @@ impl Controller {
         self.sources.insert(id, (tx, worker));
     }
 
-    fn drop_source(&mut self, id: &Id) {
+    fn on_source_gone(&mut self, id: &Id) {
         if let Some((_, worker)) = self.sources.remove(id) {
             worker.abort();
         }

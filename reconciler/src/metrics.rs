@@ -13,7 +13,7 @@ mod sources;
 mod tests;
 
 use sources::Sources;
-pub use sources::{SourceFacts, SourceStanding};
+pub use sources::{SourceFacts, SourceGauge};
 
 #[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
 struct Outcome {
@@ -103,7 +103,7 @@ impl Metrics {
     }
 
     /// Shows a source for as long as somebody keeps what is returned.
-    pub fn observe_source(&self) -> SourceStanding {
+    pub fn observe_source(&self) -> SourceGauge {
         self.own.sources.add()
     }
 }

@@ -5,11 +5,11 @@
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderValue, Request};
 use jiff::Timestamp;
-use reeve_crds::git_source::{Notification, NotificationEvent, NotificationFormat};
+use reeve_crds::git_source::{Notification as Receiver, NotificationEvent, NotificationFormat};
 use reeve_process::secret::Secret;
 use serde_json::{Value, json};
 
-use reeve_reconciler_engine::news::{Item, News};
+use reeve_reconciler_engine::notification::{Notification, NotificationBody};
 
 mod lanes;
 mod post;
@@ -28,43 +28,46 @@ pub struct Address {
     pub token: Option<Secret<String>>,
 }
 
-/// Whether a notification asks for this.
-pub fn wants(notification: &Notification, news: &News) -> bool {
-    notification.events.contains(&kind(news))
+/// Whether a receiver asks for this.
+pub fn wants(receiver: &Receiver, body: &NotificationBody) -> bool {
+    receiver.events.contains(&kind(body))
 }
 
-fn kind(news: &News) -> NotificationEvent {
-    match news {
-        News::Applied { .. } => NotificationEvent::Applied,
-        News::Failed { .. } => NotificationEvent::Failed,
-        News::Recovered { .. } => NotificationEvent::Recovered,
-        News::Drifted { .. } => NotificationEvent::Drifted,
-        News::Held { .. } => NotificationEvent::Held,
+fn kind(body: &NotificationBody) -> NotificationEvent {
+    match body {
+        NotificationBody::Applied { .. } => NotificationEvent::Applied,
+        NotificationBody::Failed { .. } => NotificationEvent::Failed,
+        NotificationBody::Recovered { .. } => NotificationEvent::Recovered,
+        NotificationBody::Drifted { .. } => NotificationEvent::Drifted,
+        NotificationBody::Rejected { .. } => NotificationEvent::Rejected,
     }
 }
 
 /// The request that tells it. `id` tells one notification from another; a repeated one has the same.
 pub fn request(
-    item: &Item,
+    notification: &Notification,
     format: NotificationFormat,
     address: &Address,
     id: &str,
     now: Timestamp,
 ) -> Result<Request<Vec<u8>>, http::Error> {
     let mut request = Request::post(address.url.expose().as_str()).header(CONTENT_TYPE, "application/json");
-    let body = match format {
-        NotificationFormat::Slack => json!({ "text": text(item) }),
+    let content = match format {
+        NotificationFormat::Slack => json!({ "text": text(notification) }),
         NotificationFormat::CloudEvent => {
             request = request
                 .header("ce-specversion", "1.0")
                 .header("ce-id", id)
-                .header("ce-type", format!("dev.reeve.{}", word(&item.news).to_lowercase()))
-                .header("ce-source", format!("/namespaces/{}/gitsources/{}", item.namespace, item.source))
+                .header("ce-type", format!("dev.reeve.{}", word(&notification.body).to_lowercase()))
+                .header(
+                    "ce-source",
+                    format!("/namespaces/{}/gitsources/{}", notification.namespace, notification.source),
+                )
                 .header("ce-time", now.to_string());
-            if let Some(runtime) = &item.runtime {
+            if let Some(runtime) = &notification.runtime {
                 request = request.header("ce-subject", &**runtime);
             }
-            document(item, now)
+            document(notification, now)
         }
     };
     if let Some(token) = &address.token {
@@ -72,25 +75,27 @@ pub fn request(
         value.set_sensitive(true);
         request = request.header(AUTHORIZATION, value);
     }
-    request.body(body.to_string().into_bytes())
+    request.body(content.to_string().into_bytes())
 }
 
 /// The body that `docs/operations.md` describes.
-fn document(item: &Item, now: Timestamp) -> Value {
-    let (reason, revision, message) = match &item.news {
-        News::Applied { revision, message } | News::Held { revision, message } => (None, Some(revision), message),
-        News::Failed { reason, message } => (Some(reason), None, message),
-        News::Recovered { message } | News::Drifted { message } => (None, None, message),
+fn document(notification: &Notification, now: Timestamp) -> Value {
+    let (reason, revision, message) = match &notification.body {
+        NotificationBody::Applied { revision, message } | NotificationBody::Rejected { revision, message } => {
+            (None, Some(revision), message)
+        }
+        NotificationBody::Failed { reason, message } => (Some(reason), None, message),
+        NotificationBody::Recovered { message } | NotificationBody::Drifted { message } => (None, None, message),
     };
     let mut body = json!({
-        "event": word(&item.news),
-        "namespace": &*item.namespace,
-        "source": &*item.source,
+        "event": word(&notification.body),
+        "namespace": &*notification.namespace,
+        "source": &*notification.source,
         "message": message,
         "time": now.to_string(),
     });
     for (key, value) in [
-        ("runtime", item.runtime.as_deref()),
+        ("runtime", notification.runtime.as_deref()),
         ("reason", reason.map(String::as_str)),
         ("revision", revision.map(String::as_str)),
     ] {
@@ -101,27 +106,29 @@ fn document(item: &Item, now: Timestamp) -> Value {
     body
 }
 
-fn word(news: &News) -> &'static str {
-    match news {
-        News::Applied { .. } => "Applied",
-        News::Failed { .. } => "Failed",
-        News::Recovered { .. } => "Recovered",
-        News::Drifted { .. } => "Drifted",
-        News::Held { .. } => "Held",
+fn word(body: &NotificationBody) -> &'static str {
+    match body {
+        NotificationBody::Applied { .. } => "Applied",
+        NotificationBody::Failed { .. } => "Failed",
+        NotificationBody::Recovered { .. } => "Recovered",
+        NotificationBody::Drifted { .. } => "Drifted",
+        NotificationBody::Rejected { .. } => "Rejected",
     }
 }
 
-fn text(item: &Item) -> String {
-    let who =
-        item.runtime.as_ref().map_or_else(|| format!("source {}", item.source), |runtime| format!("runtime {runtime}"));
-    let message = match &item.news {
-        News::Applied { message, .. }
-        | News::Failed { message, .. }
-        | News::Recovered { message }
-        | News::Drifted { message } => message.clone(),
-        News::Held { revision, message } => format!("{revision} is refused: {message}"),
+fn text(notification: &Notification) -> String {
+    let who = notification
+        .runtime
+        .as_ref()
+        .map_or_else(|| format!("source {}", notification.source), |runtime| format!("runtime {runtime}"));
+    let message = match &notification.body {
+        NotificationBody::Applied { message, .. }
+        | NotificationBody::Failed { message, .. }
+        | NotificationBody::Recovered { message }
+        | NotificationBody::Drifted { message } => message.clone(),
+        NotificationBody::Rejected { revision, message } => format!("{revision} is refused: {message}"),
     };
     // What Slack reads as its own marks.
     let message = message.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    format!("*{}* {who}: {message}", word(&item.news))
+    format!("*{}* {who}: {message}", word(&notification.body))
 }

@@ -13,33 +13,33 @@ use reeve_crds::git_source::GitRef;
 use reeve_crds::{GitSource, Runtime, annotation};
 use tokio::sync::{Notify, watch};
 
-use crate::metrics::{Metrics, SourceStanding};
+use crate::metrics::{Metrics, SourceGauge};
 use reeve_reconciler_engine::clock::after;
 use reeve_reconciler_engine::desired::Revision;
 use reeve_reconciler_engine::rollup::Rollup;
 use reeve_reconciler_engine::runtime::{Message, Setup};
 use reeve_reconciler_git::{Hooks, Mirrors};
 
+mod builder;
 mod fetching;
 mod finalizer;
 mod hooks;
 mod object;
 mod publication;
 mod publish;
+mod report;
 mod revision;
 mod status;
-mod telling;
 mod trust;
-mod workshop;
 mod write;
 
 pub use object::spec;
 
-use hooks::Listening;
+use builder::RevisionBuilder;
+use hooks::WebhookRegistration;
 use publication::Publication;
 use publish::Writing;
 use status::Report;
-use workshop::Workshop;
 
 /// How long the state of runtimes may take to show on their source.
 const ROLLUP: Duration = Duration::from_secs(2);
@@ -91,8 +91,8 @@ pub struct Source {
     name: Arc<str>,
     rollup: Rollup,
     wake: Arc<Notify>,
-    workshop: Arc<Workshop>,
-    in_force: Option<InForce>,
+    builder: Arc<RevisionBuilder>,
+    active: Option<ActiveRevision>,
     publication: Publication,
     writing: Writing,
     /// The commit that was found the last time, and by which reference.
@@ -104,17 +104,17 @@ pub struct Source {
     /// What asks to reconcile, until that is done.
     request: Option<String>,
     report: Report,
-    standing: SourceStanding,
+    summary: SourceGauge,
     written: serde_json::Value,
     told: BTreeMap<&'static str, String>,
     /// What people are told when it fails no longer, if they were told that it does.
     failing: Option<&'static str>,
-    listening: Listening,
+    webhook: WebhookRegistration,
 }
 
 /// The revision that counts.
 #[derive(Clone, Debug)]
-struct InForce {
+struct ActiveRevision {
     url: String,
     path: String,
     revision: Revision,
@@ -144,21 +144,21 @@ impl Source {
             request: None,
             written: reeve_reconciler_engine::patch::to_json(&status),
             report: Report::begin(status, now),
-            standing: with.metrics.observe_source(),
+            summary: with.metrics.observe_source(),
             with,
             objects,
             object,
             rollup,
             wake: Arc::new(Notify::new()),
-            workshop: Arc::new(Workshop::new()),
-            in_force: None,
+            builder: Arc::new(RevisionBuilder::new()),
+            active: None,
             publication: Publication::default(),
             writing: Writing::default(),
             last_seen: None,
             failures: 0,
             told,
             failing: None,
-            listening: Listening::default(),
+            webhook: WebhookRegistration::default(),
         }
     }
 
@@ -169,13 +169,13 @@ impl Source {
         let rollup = self.rollup.clone();
         let wake = self.wake.clone();
         if self.object.spec.suspend {
-            self.tell_suspend();
+            self.send_suspend();
         }
         loop {
-            if self.object.metadata.deletion_timestamp.is_some() && self.let_go().await {
+            if self.object.metadata.deletion_timestamp.is_some() && self.finalize().await {
                 break;
             }
-            self.hold_on().await;
+            self.ensure_finalizer().await;
             if self.is_due() {
                 tokio::select! {
                     () = stop.cancelled() => break,
@@ -199,7 +199,7 @@ impl Source {
                     if changed.is_err() {
                         break;
                     }
-                    self.take_object();
+                    self.on_object();
                     self.restore();
                 }
                 () = wake.notified() => self.next_poll = clock.now(),
@@ -231,7 +231,7 @@ impl Source {
         if self.object.spec.suspend { Timestamp::MAX } else { self.next_poll.min(self.writing.retry_at) }
     }
 
-    fn take_object(&mut self) {
+    fn on_object(&mut self) {
         let object = self.objects.borrow_and_update().clone();
         let before = std::mem::replace(&mut self.object, object);
         let request = |object: &GitSource| {
@@ -248,14 +248,14 @@ impl Source {
             for name in self.publication.pause_removals() {
                 self.hold_removal(&name);
             }
-            self.tell_suspend();
+            self.send_suspend();
         }
     }
 
-    fn tell_suspend(&self) {
+    fn send_suspend(&self) {
         let suspended = self.object.spec.suspend;
         // Also those that are in Git and were not seen in the cluster yet.
-        let mut names = self.workshop.names();
+        let mut names = self.builder.names();
         names.extend(self.with.runtimes.of_source(&self.namespace, &self.name));
         for name in names {
             self.with.runtimes.update_message(&self.namespace, &name, &mut |message| {
@@ -276,7 +276,7 @@ impl Source {
                 let before = std::mem::take(&mut self.failures);
                 self.report.fetched(now);
                 if self.is_trusted(&fetched).await {
-                    self.consider(fetched).await;
+                    self.on_fetched(fetched).await;
                 }
                 if self.report.is_fetched() {
                     self.recovered("fetch");
@@ -287,7 +287,7 @@ impl Source {
             }
             Err(finding) => self.unfetched(finding).await,
         }
-        self.tell_people();
+        self.notify_failure();
         self.request = request.or(self.request.take());
         // What is in force is told at once, before all of it is published.
         let now = self.with.engine.clock.now();

@@ -15,8 +15,8 @@ use reeve_reconciler::metrics::Metrics;
 use reeve_reconciler::source::SourceSetup;
 use reeve_reconciler_engine::clock::{Clock, ManualClock};
 use reeve_reconciler_engine::cluster::{Account, Cluster};
-use reeve_reconciler_engine::live::Hub;
-use reeve_reconciler_engine::news::Telling;
+use reeve_reconciler_engine::live::WatchCache;
+use reeve_reconciler_engine::notification::NotificationSender;
 use reeve_reconciler_engine::runtime::{ControlPlaneRules, Setup};
 use reeve_reconciler_git::{Hooks, Mirrors};
 use tokio::sync::Semaphore;
@@ -100,13 +100,13 @@ fn controller(size: Size, data: &Path, cluster: Cluster, clock: Clock, stop: Can
     let account = Account::Service { namespace: NAMESPACE.into(), name: "reeve-control-plane".into() };
     let metrics = Metrics::default();
     let engine = Setup {
-        hub: Hub::new(cluster.clone(), clock.clone()),
+        watch_cache: WatchCache::new(cluster.clone(), clock.clone()),
         cluster,
         clock,
         writes: Arc::new(Semaphore::new(size.concurrency)),
         control_plane: Arc::new(ControlPlaneRules { account, kinds: Vec::new() }),
         identity: "bench".to_owned(),
-        telling: Telling::channel().0,
+        notifications: NotificationSender::channel().0,
         metrics: metrics.engine.clone(),
         stop,
     };

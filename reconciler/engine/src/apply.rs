@@ -12,15 +12,15 @@ use reeve_renderer_objects::key::ObjectKey;
 use serde::Deserialize as _;
 use serde_json::Value;
 
+use crate::api_error::{ApiError, Reason};
 use crate::clock::Clock;
 use crate::cluster::{APPLY_PATCH, Account, Cluster, JSON, Kind, METADATA_ONLY};
-use crate::desired::{DesiredObject, is_precious};
+use crate::desired::{DesiredObject, is_protected};
 use crate::fields::Conflicts;
 use crate::health::needs_whole;
-use crate::live::{Hub, Live};
+use crate::live::{Live, WatchCache};
 use crate::owner::Owner;
 use crate::payload;
-use crate::refusal::{Reason, Refusal};
 
 mod contend;
 mod dry_run;
@@ -29,7 +29,7 @@ mod redact;
 mod remove;
 
 use contend::fenced;
-pub use dry_run::Foreseen;
+pub use dry_run::DryRun;
 pub use error::ApplyError;
 use redact::redact;
 pub use remove::Gone;
@@ -52,7 +52,7 @@ pub struct Applier {
     /// The cluster.
     pub cluster: Cluster,
     /// What is known of its objects.
-    pub hub: Hub,
+    pub watch_cache: WatchCache,
     /// As whom.
     pub account: Account,
     /// For which runtime.
@@ -78,7 +78,7 @@ impl Applier {
     ) -> Result<Applied, ApplyError> {
         let kind = self.kind(object).await?;
         let client = self.client()?;
-        let before = self.hub.get(&object.key);
+        let before = self.watch_cache.get(&object.key);
         if self.adoption == Adoption::Never && !known && before.is_none() {
             self.refuse_if_there(&client, object, &kind).await?;
         }
@@ -97,12 +97,12 @@ impl Applier {
                     return Ok(Applied { live, changed });
                 }
                 Err(Sending::Conflict(conflict)) => forced = self.give_way(&write, conflict, freed).await?,
-                Err(Sending::Refused(refusal)) if refusal.reason == Reason::Immutable && !made_room => {
-                    self.make_room(&write, &refusal).await?;
+                Err(Sending::Refused(api_error)) if api_error.reason == Reason::Immutable && !made_room => {
+                    self.make_room(&write, &api_error).await?;
                     made_room = true;
                 }
                 // Somebody wrote since it was read: whose it is has to be seen anew.
-                Err(Sending::Refused(refusal)) if fence.is_some() && refusal.reason == Reason::Conflict => {}
+                Err(Sending::Refused(api_error)) if fence.is_some() && api_error.reason == Reason::Conflict => {}
                 Err(sending) => return Err(sending.about(object)),
             }
         }
@@ -135,13 +135,13 @@ impl Applier {
     pub async fn get(&self, key: &ObjectKey, kind: &Kind) -> Result<Option<Value>, ApplyError> {
         let api = api(self.client()?, kind, key);
         let got = self.answered(self.in_time(api.get_opt(&key.name)).await);
-        let got = got.map_err(|refusal| ApplyError::Refused { object: key.clone(), refusal })?;
+        let got = got.map_err(|api_error| ApplyError::Refused { object: key.clone(), api_error })?;
         Ok(got.and_then(|object| serde_json::to_value(object).ok()))
     }
 
     async fn refuse_if_there(&self, client: &Client, object: &DesiredObject, kind: &Kind) -> Result<(), ApplyError> {
         let got = api(client.clone(), kind, &object.key).get_metadata_opt(&object.key.name).await;
-        match self.answered(got).map_err(|refusal| ApplyError::Refused { object: object.key.clone(), refusal })? {
+        match self.answered(got).map_err(|api_error| ApplyError::Refused { object: object.key.clone(), api_error })? {
             None => Ok(()),
             Some(_) => Err(ApplyError::Exists { object: object.key.clone() }),
         }
@@ -159,7 +159,8 @@ impl Applier {
             return Ok(object.payload.clone());
         }
         let got = api(client.clone(), kind, &object.key).get_opt(&object.key.name).await;
-        let got = self.answered(got).map_err(|refusal| ApplyError::Refused { object: object.key.clone(), refusal })?;
+        let got =
+            self.answered(got).map_err(|api_error| ApplyError::Refused { object: object.key.clone(), api_error })?;
         let live = got.and_then(|live| serde_json::to_value(live).ok());
         Ok(body(object, live.as_ref(), &self.owner))
     }
@@ -177,15 +178,15 @@ impl Applier {
             let options = format!("force={force}");
             let value = this.patch(&client, &object, &kind, (APPLY_PATCH, accept), &options, &body).await?;
             let (metadata, live) = this.read(&kind, &value);
-            this.hub.written(object.key.clone(), live.clone());
+            this.watch_cache.written(object.key.clone(), live.clone());
             Ok(Sent { metadata, live })
         };
         let broke_off = || kube::Error::Service(std::io::Error::other("the write broke off").into());
         self.cluster
-            .flights()
-            .carry(&key, write)
+            .in_flight()
+            .spawn(&key, write)
             .await
-            .unwrap_or_else(|_| Err(Sending::Refused(Refusal::of(&broke_off()))))
+            .unwrap_or_else(|_| Err(Sending::Refused(ApiError::of(&broke_off()))))
     }
 
     /// Sends a patch as our field manager, of and for these types.
@@ -202,7 +203,7 @@ impl Applier {
         let uri = format!("{path}/{}?fieldManager={}&{options}", object.key.name, self.owner.manager());
         let request = http::Request::patch(uri).header(CONTENT_TYPE, content_type).header(ACCEPT, accept);
         let request = request.body(body.to_vec());
-        let request = request.map_err(|error| Sending::Refused(Refusal::of(&kube::Error::HttpError(error))))?;
+        let request = request.map_err(|error| Sending::Refused(ApiError::of(&kube::Error::HttpError(error))))?;
         let answer = self.in_time(client.request::<Value>(request)).await;
         if let Some(conflict) = answer.as_ref().err().and_then(conflicts) {
             return Err(Sending::Conflict(conflict));
@@ -221,25 +222,25 @@ impl Applier {
     }
 
     /// Tells the breaker how it went.
-    fn answered<T>(&self, result: Result<T, kube::Error>) -> Result<T, Refusal> {
-        let refusal = match result {
+    fn answered<T>(&self, result: Result<T, kube::Error>) -> Result<T, ApiError> {
+        let api_error = match result {
             Ok(value) => {
                 self.cluster.breaker().answered();
                 return Ok(value);
             }
-            Err(error) => Refusal::of(&error),
+            Err(error) => ApiError::of(&error),
         };
-        if refusal.server_down {
+        if api_error.server_down {
             self.cluster.breaker().failed(self.clock.now());
         } else {
             self.cluster.breaker().answered();
         }
-        Err(refusal)
+        Err(api_error)
     }
 
     /// Whether an object may be deleted and made anew, since it cannot be changed.
-    fn may_recreate(&self, object: &DesiredObject, refusal: &Refusal) -> Result<(), ApplyError> {
-        let precious = is_precious(&object.key.group, &object.key.kind);
+    fn may_recreate(&self, object: &DesiredObject, api_error: &ApiError) -> Result<(), ApplyError> {
+        let precious = is_protected(&object.key.group, &object.key.kind);
         let advice = match (precious, self.recreate) {
             (false, Recreate::OnImmutable) => return Ok(()),
             (true, _) => "objects of this kind are never deleted for it: change it back, or replace it by hand",
@@ -247,14 +248,14 @@ impl Applier {
                 "change it back, or set policy.recreate: OnImmutable in the runtime's file (spec.recreate of a Runtime that has none) to delete it and make it anew"
             }
         };
-        let message = redact(&refusal.message, &object.key, &object.value());
+        let message = redact(&api_error.message, &object.key, &object.value());
         Err(ApplyError::Immutable { object: object.key.clone(), message, advice })
     }
 
     /// Deletes what cannot be changed, if that is allowed, so that it can be made anew.
-    async fn make_room(&self, write: &Write<'_>, refusal: &Refusal) -> Result<(), ApplyError> {
-        self.may_recreate(write.object, refusal)?;
-        let uid = self.hub.get(&write.object.key).map(|live| live.uid);
+    async fn make_room(&self, write: &Write<'_>, api_error: &ApiError) -> Result<(), ApplyError> {
+        self.may_recreate(write.object, api_error)?;
+        let uid = self.watch_cache.get(&write.object.key).map(|live| live.uid);
         match self.delete(&write.object.key, write.kind, uid.as_deref()).await? {
             Gone::Yes | Gone::Before => Ok(()),
             Gone::Deleting => self.until_gone(&write.object.key, write.kind, RECREATE_WITHIN).await,
@@ -263,12 +264,12 @@ impl Applier {
 
     /// Lets everybody know an object that no watch shows.
     pub fn record_live(&self, key: &ObjectKey, kind: &Kind, value: &Value) {
-        self.hub.written(key.clone(), self.read(kind, value).1);
+        self.watch_cache.written(key.clone(), self.read(kind, value).1);
     }
 
     fn read(&self, kind: &Kind, value: &Value) -> (ObjectMeta, Live) {
         let metadata = ObjectMeta::deserialize(&value["metadata"]).unwrap_or_default();
-        let health = wants_whole(kind).then(|| self.hub.assess(value, &metadata));
+        let health = wants_whole(kind).then(|| self.watch_cache.assess(value, &metadata));
         let live = Live::of(&metadata, health);
         (metadata, live)
     }
@@ -297,7 +298,7 @@ struct Sent {
 /// Why a request failed.
 enum Sending {
     Conflict(Conflicts),
-    Refused(Refusal),
+    Refused(ApiError),
 }
 
 impl Sending {
@@ -305,9 +306,9 @@ impl Sending {
         let key = object.key.clone();
         match self {
             Self::Conflict(conflict) => ApplyError::Conflict { object: key, conflict },
-            Self::Refused(refusal) => {
-                let message = redact(&refusal.message, &key, &object.value());
-                ApplyError::Refused { object: key, refusal: Refusal { message, ..refusal } }
+            Self::Refused(api_error) => {
+                let message = redact(&api_error.message, &key, &object.value());
+                ApplyError::Refused { object: key, api_error: ApiError { message, ..api_error } }
             }
         }
     }

@@ -16,11 +16,11 @@ use reeve_process::gate::{AuthStatus, GatedClientError};
 use crate::clock::after;
 
 mod breaker;
-mod flights;
+mod in_flight;
 mod kinds;
 
 pub use breaker::Breaker;
-pub(crate) use flights::Flights;
+pub(crate) use in_flight::InFlightWrites;
 pub use kinds::{Kind, Kinds, KindsError, Served};
 
 /// An answer that is the metadata alone, or the whole object.
@@ -67,7 +67,7 @@ struct Inner {
     clients: Mutex<HashMap<Account, Client>>,
     kinds: Kinds,
     breaker: Breaker,
-    flights: Flights,
+    in_flight: InFlightWrites,
     acceptance: AuthStatus,
     /// Version of Kubernetes, and when it was asked for.
     version: tokio::sync::Mutex<Option<(Timestamp, String)>>,
@@ -87,9 +87,9 @@ impl Cluster {
         let acceptance = AuthStatus::default();
         let own = term.client_with_auth_status(&config, &acceptance)?;
         let clients = Mutex::new(HashMap::from([(Account::Own, own.clone())]));
-        let (kinds, breaker, flights) = (Kinds::new(own), Breaker::default(), Flights::default());
+        let (kinds, breaker, in_flight) = (Kinds::new(own), Breaker::default(), InFlightWrites::default());
         let version = tokio::sync::Mutex::default();
-        Ok(Self(Arc::new(Inner { term, config, clients, kinds, breaker, flights, acceptance, version })))
+        Ok(Self(Arc::new(Inner { term, config, clients, kinds, breaker, in_flight, acceptance, version })))
     }
 
     /// A client of Reeve itself.
@@ -134,8 +134,8 @@ impl Cluster {
     }
 
     /// What is being written.
-    pub(crate) fn flights(&self) -> &Flights {
-        &self.0.flights
+    pub(crate) fn in_flight(&self) -> &InFlightWrites {
+        &self.0.in_flight
     }
 
     /// Whether the API server accepts our credentials.

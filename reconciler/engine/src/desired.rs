@@ -24,7 +24,7 @@ use crate::payload::{self, Options, Pointer};
 mod left;
 mod stage;
 
-pub use stage::{Stage, is_precious};
+pub use stage::{Stage, is_protected};
 
 use left::Left;
 
@@ -250,14 +250,14 @@ pub fn check(bundle: &Bundle) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     for component in &bundle.components {
         expressions(component, &mut findings);
-        let asking = component.objects.iter().filter(|object| asks(object));
+        let asking = component.objects.iter().filter(|object| has_own_annotation(object));
         findings.extend(asking.filter_map(|object| options(object, &as_json(object)).err()));
     }
     findings
 }
 
 /// Whether an object has an annotation for us.
-fn asks(object: &Object) -> bool {
+fn has_own_annotation(object: &Object) -> bool {
     let annotations = object.value.get("metadata").and_then(|metadata| metadata.get("annotations"));
     let is_ours = |name: &Arc<str>| name.starts_with("reeve.dev/");
     annotations.and_then(|all| all.as_dict()).is_some_and(|all| all.entries().keys().any(is_ours))

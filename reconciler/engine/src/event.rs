@@ -17,7 +17,7 @@ const NOTE: usize = 1000;
 
 /// Something that happened to an object.
 #[derive(Clone, Debug)]
-pub struct Happening {
+pub struct EventDraft {
     /// Whether someone should look.
     pub warning: bool,
     /// In one word.
@@ -29,16 +29,16 @@ pub struct Happening {
 }
 
 /// Tells what happened to an object. One that nobody hears is no reason to try again.
-pub async fn publish(client: Client, about: ObjectReference, happening: &Happening) {
+pub async fn publish(client: Client, about: ObjectReference, happening: &EventDraft) {
     let namespace = about.namespace.clone().unwrap_or_default();
     let api: Api<Event> = Api::namespaced(client, &namespace);
     let event = event(about, happening);
     if let Err(error) = api.create(&PostParams::default(), &event).await {
-        tracing::debug!("cannot write an event: {}", crate::refusal::Refusal::of(&error).message);
+        tracing::debug!("cannot write an event: {}", crate::api_error::ApiError::of(&error).message);
     }
 }
 
-fn event(about: ObjectReference, happening: &Happening) -> Event {
+fn event(about: ObjectReference, happening: &EventDraft) -> Event {
     Event {
         metadata: ObjectMeta {
             generate_name: Some(format!("{}-", about.name.as_deref().unwrap_or("reeve"))),

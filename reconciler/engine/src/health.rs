@@ -130,10 +130,10 @@ fn before_all(object: &Value) -> Option<Health> {
         return Some(Health::in_progress(format!("its controller has seen generation {seen} of {wanted}")));
     }
     if let Some(condition) = Condition::find(object, "Reconciling").filter(Condition::is_true) {
-        return Some(Health::in_progress(condition.told()));
+        return Some(Health::in_progress(condition.sentence()));
     }
     if let Some(condition) = Condition::find(object, "Stalled").filter(Condition::is_true) {
-        return Some(Health::failed(condition.told()));
+        return Some(Health::failed(condition.sentence()));
     }
     None
 }
@@ -158,7 +158,7 @@ fn of_kind(object: &Value, group: &str, kind: &str, now: Timestamp) -> Option<He
 /// The convention of everybody else. An object that says nothing about itself is as it should be.
 fn of_ready(object: &Value) -> Health {
     match Condition::find(object, "Ready") {
-        Some(ready) if !ready.is_true() => Health::in_progress(ready.told()),
+        Some(ready) if !ready.is_true() => Health::in_progress(ready.sentence()),
         _ => Health::current(""),
     }
 }
@@ -194,7 +194,7 @@ impl<'a> Condition<'a> {
     }
 
     /// Its message, or else its reason, or else what it is.
-    fn told(&self) -> String {
+    fn sentence(&self) -> String {
         match (self.reason, self.message) {
             ("", "") => format!("{} is {}", self.name, self.status),
             (reason, "") => reason.to_owned(),

@@ -5,6 +5,7 @@
 //! knows neither Git nor templates: what is desired is handed to it as a bundle.
 
 pub mod admission;
+pub mod api_error;
 pub mod apply;
 pub mod clock;
 pub mod cluster;
@@ -14,17 +15,16 @@ pub mod event;
 pub mod fields;
 pub mod hash;
 pub mod health;
-pub mod ledger;
+pub mod inventory;
 pub mod live;
 mod merge_patch;
 pub mod metrics;
-pub mod news;
+pub mod notification;
 pub mod owner;
 pub mod patch;
 pub mod payload;
 pub mod plan;
 pub mod preview;
-pub mod refusal;
 pub mod rollup;
 pub mod runtime;
 pub mod text;

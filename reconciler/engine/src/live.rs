@@ -10,12 +10,12 @@ use crate::owner::{self, Owner};
 use crate::payload::Prune;
 
 mod backoff;
-mod hub;
 mod index;
+mod watch_cache;
 
-pub use backoff::{WatchBackoff, watch_refusal};
-pub use hub::{Hub, Scope, WatchFailure};
-pub use index::{Dirty, Interest};
+pub use backoff::{WatchBackoff, watch_error};
+pub use index::{ChangedKeys, Interest};
+pub use watch_cache::{Scope, WatchCache, WatchFailure};
 
 /// An object of ours as it is now. Small, since there is one for every object that was applied.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,17 +8,17 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 
 use crate::FIELD_MANAGER;
+use crate::api_error::ApiError;
 use crate::cluster::JSON_PATCH;
-use crate::refusal::Refusal;
 
 /// Makes the status of an object this one, whatever it was.
-pub async fn patch_status<K: Resource + Clone>(api: &Api<K>, name: &str, status: &Value) -> Result<(), Refusal> {
+pub async fn patch_status<K: Resource + Clone>(api: &Api<K>, name: &str, status: &Value) -> Result<(), ApiError> {
     let change = json!([{ "op": "add", "path": "/status", "value": status }]);
     match send::<K, IgnoredAny>(api, Method::PATCH, &format!("/{name}/status"), JSON_PATCH, &change).await {
         Ok(_) => Ok(()),
         // Whoever deleted it wants to know no more.
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
-        Err(error) => Err(Refusal::of(&error)),
+        Err(error) => Err(ApiError::of(&error)),
     }
 }
 

@@ -9,8 +9,8 @@ use reeve_crds::inventory::EntryState;
 use reeve_crds::runtime::policy::DriftMode;
 use reeve_renderer_objects::key::ObjectKey;
 
-use crate::desired::{DesiredComponent, DesiredObject, Stage, is_precious};
-use crate::ledger::Entry;
+use crate::desired::{DesiredComponent, DesiredObject, Stage, is_protected};
+use crate::inventory::Entry;
 use crate::live::Live;
 use crate::owner::Owner;
 use crate::payload::{Apply, Prune};
@@ -244,7 +244,7 @@ fn remove(key: &ObjectKey, entry: &Entry, view: &dyn View, rules: &Rules) -> Rem
 /// What is done to an object that is ours and left Git.
 pub fn leave(key: &ObjectKey, live: &Live, rules: &Rules) -> Removal {
     match live.prune {
-        Prune::Default if rules.prune && !is_precious(&key.group, &key.kind) => Removal::Delete,
+        Prune::Default if rules.prune && !is_protected(&key.group, &key.kind) => Removal::Delete,
         Prune::Always => Removal::Delete,
         Prune::Default | Prune::Never => Removal::Release,
     }

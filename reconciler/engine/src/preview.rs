@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::desired::{Desired, DesiredComponent, DesiredObject, Revision};
 use crate::fields;
 use crate::fields::managed_fields;
-use crate::ledger::{Change, Entry, Ledger};
+use crate::inventory::{Change, Entry, Inventory};
 use crate::live::Live;
 use crate::owner::Owner;
 use crate::payload::{self, Apply, Prune};
@@ -40,15 +40,15 @@ impl Preview {
 /// What would be done to make a runtime what Git wants, given its inventory and what is there.
 pub fn preview(
     desired: &Desired,
-    ledger: &Ledger,
+    inventory: &Inventory,
     live: &dyn Fn(&ObjectKey) -> Option<Live>,
     rules: &Rules,
 ) -> Preview {
     let mut entries: BTreeMap<Arc<str>, Vec<(ObjectKey, Entry)>> = BTreeMap::new();
-    for (key, entry) in ledger.iter() {
+    for (key, entry) in inventory.iter() {
         entries.entry(entry.component.clone()).or_default().push((key.clone(), entry.clone()));
     }
-    let view = Looking { ledger, live };
+    let view = Looking { inventory, live };
     let owners = desired.owners();
     let components = desired.components.iter().map(|component| {
         let own = entries.remove(&component.name).unwrap_or_default();
@@ -64,13 +64,13 @@ pub fn preview(
 
 /// What would be done to the objects of a runtime whose file left Git.
 pub fn ending(
-    ledger: &Ledger,
+    inventory: &Inventory,
     live: &dyn Fn(&ObjectKey) -> Option<Live>,
     rules: &Rules,
     policy: DeletionPolicy,
 ) -> Preview {
     let nothing = Desired { revision: Revision::default(), digest: "".into(), components: Vec::new() };
-    let mut preview = preview(&nothing, ledger, live, rules);
+    let mut preview = preview(&nothing, inventory, live, rules);
     if policy == DeletionPolicy::Orphan {
         for (_, _, removal) in preview.removed.iter_mut().flat_map(|(_, plan)| &mut plan.removals) {
             *removal = match removal {
@@ -113,13 +113,13 @@ pub fn is_drifted(object: &DesiredObject, live: &Value, owner: &Owner) -> bool {
 }
 
 struct Looking<'a> {
-    ledger: &'a Ledger,
+    inventory: &'a Inventory,
     live: &'a dyn Fn(&ObjectKey) -> Option<Live>,
 }
 
 impl View for Looking<'_> {
     fn entry(&self, key: &ObjectKey) -> Option<Entry> {
-        self.ledger.get(key).cloned()
+        self.inventory.get(key).cloned()
     }
 
     fn live(&self, key: &ObjectKey) -> Option<Live> {
@@ -131,14 +131,14 @@ impl View for Looking<'_> {
 #[derive(Clone, Debug)]
 pub struct Model {
     /// Its inventory.
-    pub ledger: Ledger,
+    pub inventory: Inventory,
     objects: BTreeMap<ObjectKey, Live>,
 }
 
 impl Model {
     /// A runtime to which this was applied; nothing was, if there is none.
     pub fn of(runtime: &Arc<str>, owner: &Owner, desired: Option<&Desired>) -> Self {
-        let mut model = Self { ledger: Ledger::load(runtime.clone(), []), objects: BTreeMap::new() };
+        let mut model = Self { inventory: Inventory::load(runtime.clone(), []), objects: BTreeMap::new() };
         for component in desired.into_iter().flat_map(|desired| &desired.components) {
             for object in component.objects.iter().filter(|object| object.options.apply != Apply::Never) {
                 let entry = Entry {
@@ -149,7 +149,7 @@ impl Model {
                     state: EntryState::Applied,
                     owned: Some("".into()),
                 };
-                model.ledger.change(Change::Put(object.key.clone(), entry));
+                model.inventory.change(Change::Put(object.key.clone(), entry));
                 let live = Live {
                     uid: "".into(),
                     resource_version: 0,

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 /// How one runtime is doing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct RuntimeSummary {
     /// In one word.
     pub state: State,
     /// In a sentence.
@@ -22,7 +22,7 @@ pub struct Standing {
 /// What is shared by the clones of a [`Rollup`].
 #[derive(Debug, Default)]
 pub struct RollupInner {
-    standings: Mutex<BTreeMap<Arc<str>, Standing>>,
+    summaries: Mutex<BTreeMap<Arc<str>, RuntimeSummary>>,
     changed: Notify,
 }
 
@@ -39,23 +39,23 @@ impl From<Arc<RollupInner>> for Rollup {
 impl Rollup {
     /// There is a runtime, which was last said to be doing so; its worker may know better.
     pub fn add(&self, runtime: &Arc<str>, state: State, message: &str) {
-        let mut standings = self.lock();
-        if !standings.contains_key(runtime) {
-            let standing = Standing { state, message: message.to_owned(), components: BTreeMap::new() };
-            standings.insert(runtime.clone(), standing);
-            drop(standings);
+        let mut summaries = self.lock();
+        if !summaries.contains_key(runtime) {
+            let summary = RuntimeSummary { state, message: message.to_owned(), components: BTreeMap::new() };
+            summaries.insert(runtime.clone(), summary);
+            drop(summaries);
             self.0.changed.notify_one();
         }
     }
 
     /// A runtime is doing so, if there still is one: who speaks of it may be late.
-    pub fn set(&self, runtime: &str, standing: Standing) {
-        let mut standings = self.lock();
-        if let Some(before) = standings.get_mut(runtime)
-            && *before != standing
+    pub fn set(&self, runtime: &str, summary: RuntimeSummary) {
+        let mut summaries = self.lock();
+        if let Some(before) = summaries.get_mut(runtime)
+            && *before != summary
         {
-            *before = standing;
-            drop(standings);
+            *before = summary;
+            drop(summaries);
             self.0.changed.notify_one();
         }
     }
@@ -69,11 +69,11 @@ impl Rollup {
 
     /// How a runtime is doing, in one word.
     pub fn state(&self, runtime: &str) -> Option<State> {
-        self.lock().get(runtime).map(|standing| standing.state)
+        self.lock().get(runtime).map(|summary| summary.state)
     }
 
     /// All of them.
-    pub fn all(&self) -> BTreeMap<Arc<str>, Standing> {
+    pub fn all(&self) -> BTreeMap<Arc<str>, RuntimeSummary> {
         self.lock().clone()
     }
 
@@ -87,8 +87,8 @@ impl Rollup {
         Arc::downgrade(&self.0)
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, Standing>> {
-        self.0.standings.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, RuntimeSummary>> {
+        self.0.summaries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn what_is_gone_does_not_come_back_by_what_is_said_of_it_late() {
         let (rollup, name) = (Rollup::default(), Arc::from("eu"));
-        let ready = Standing { state: State::Ready, ..Standing::default() };
+        let ready = RuntimeSummary { state: State::Ready, ..RuntimeSummary::default() };
         rollup.set(&name, ready.clone());
         assert!(rollup.all().is_empty(), "nobody saw it yet");
         rollup.add(&name, State::Processing, "");

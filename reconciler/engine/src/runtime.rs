@@ -17,8 +17,8 @@ use crate::apply::Applier;
 use crate::clock::Clock;
 use crate::cluster::{Account, Cluster};
 use crate::desired::{Desired, DesiredComponent, DesiredObject};
-use crate::ledger::{Entry, Keeper};
-use crate::live::{Dirty, Hub, Live, Scope};
+use crate::inventory::{Entry, InventoryWriter};
+use crate::live::{ChangedKeys, Live, Scope, WatchCache};
 use crate::metrics::Metrics;
 use crate::owner::Owner;
 use crate::plan::{self, Rules, View};
@@ -26,23 +26,23 @@ use crate::plan::{self, Rules, View};
 mod budget;
 mod capabilities;
 mod claims;
+mod component;
 mod contest;
+mod definitions;
 mod drift;
-mod foundations;
+mod error;
 mod jobs;
-mod record;
 mod removal;
-mod reporter;
+mod run;
 mod status;
+mod status_writer;
 #[cfg(test)]
 mod tests;
-mod trouble;
-mod work;
 mod worker;
 
-pub use reporter::{Outlet, component_name};
-pub use trouble::Trouble;
-pub use worker::{Assignment, DesiredState, End, FINALIZER, Handle, Message, Role, Setup, Wish};
+pub use error::ReconcileError;
+pub use status_writer::{StatusWriter, component_name};
+pub use worker::{DesiredState, End, FINALIZER, Handle, Message, Role, Setup, UserOverrides};
 
 use budget::Budget;
 use contest::Contests;
@@ -55,8 +55,8 @@ struct Context {
     owner: Owner,
     spec: Arc<RuntimeSpec>,
     cluster: Cluster,
-    hub: Hub,
-    keeper: Keeper,
+    watch_cache: WatchCache,
+    inventory: InventoryWriter,
     clock: Clock,
     budget: Budget,
     control_plane: Arc<ControlPlaneRules>,
@@ -115,7 +115,7 @@ impl Context {
     fn applier(&self, account: Account) -> Applier {
         Applier {
             cluster: self.cluster.clone(),
-            hub: self.hub.clone(),
+            watch_cache: self.watch_cache.clone(),
             account,
             adoption: self.spec.adoption,
             recreate: self.spec.recreate,
@@ -131,9 +131,9 @@ impl Context {
     }
 
     /// What changes of the runtime's objects: of those that it has, and of those that Git wants whatever they say.
-    fn subscribe(&self) -> Dirty {
+    fn subscribe(&self) -> ChangedKeys {
         let wanted = self.wanted.clone();
-        self.hub.subscribe(self.owner.clone(), Some(Arc::new(move |key: &ObjectKey| wanted.has(key))))
+        self.watch_cache.subscribe(self.owner.clone(), Some(Arc::new(move |key: &ObjectKey| wanted.has(key))))
     }
 
     fn rules(&self) -> Rules {
@@ -151,11 +151,11 @@ impl Context {
 
 impl View for Context {
     fn entry(&self, key: &ObjectKey) -> Option<Entry> {
-        self.keeper.read(|ledger| ledger.get(key).cloned())
+        self.inventory.read(|inventory| inventory.get(key).cloned())
     }
 
     fn live(&self, key: &ObjectKey) -> Option<Live> {
-        self.hub.get(key)
+        self.watch_cache.get(key)
     }
 }
 

@@ -37,13 +37,13 @@ pub fn run() -> io::Result<()> {
     let request: Request = serde_json::from_str(&line)?;
     drop(line);
     end_with_parent()?;
-    say(&match work(&request) {
+    write_line(&match work(&request) {
         Ok(answer) => Line::Done(answer),
         Err(failure) => failure.into_line(&request),
     })
 }
 
-fn say(line: &Line) -> io::Result<()> {
+fn write_line(line: &Line) -> io::Result<()> {
     let mut out = io::stdout().lock();
     serde_json::to_writer(&mut out, line)?;
     out.write_all(b"\n")?;
@@ -52,7 +52,7 @@ fn say(line: &Line) -> io::Result<()> {
 
 fn enter(stage: Stage) {
     // A parent that cannot hear is gone, and so are we in a moment.
-    let _ = say(&Line::Stage(stage));
+    let _ = write_line(&Line::Stage(stage));
 }
 
 /// Host keys and authorities where libgit2 looks for them, and nothing of the machine's configuration.

@@ -33,7 +33,7 @@ pub enum FailureKind {
     /// It cannot be done in this way.
     Unsupported,
     /// The fetching process ended without an answer.
-    BrokenOff,
+    FetchAborted,
     /// Anything else that Git says.
     FetchFailed,
 }
@@ -53,7 +53,7 @@ impl FailureKind {
             Self::DiskFull => "DiskFull",
             Self::MirrorCorrupt => "MirrorCorrupt",
             Self::Unsupported => "Unsupported",
-            Self::BrokenOff => "BrokenOff",
+            Self::FetchAborted => "FetchAborted",
             Self::FetchFailed => "FetchFailed",
         }
     }
@@ -86,7 +86,7 @@ impl FetchError {
             | FailureKind::Unreachable
             | FailureKind::DiskFull
             | FailureKind::MirrorCorrupt
-            | FailureKind::BrokenOff
+            | FailureKind::FetchAborted
             | FailureKind::FetchFailed => true,
             FailureKind::AuthenticationFailed
             | FailureKind::HostKeyRefused

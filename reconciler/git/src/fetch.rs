@@ -117,26 +117,26 @@ impl Mirrors {
         };
         let started = self.start(&mirror);
         let mut child =
-            started.map_err(|error| failed(FailureKind::BrokenOff, &format!("cannot start the fetch: {error}")))?;
+            started.map_err(|error| failed(FailureKind::FetchAborted, &format!("cannot start the fetch: {error}")))?;
         let mut stage = Stage::Waiting;
-        let outcome = timeout_at(deadline, converse(&mut child, &wire, &mut stage)).await;
+        let outcome = timeout_at(deadline, run_child(&mut child, &wire, &mut stage)).await;
         match outcome {
             Ok(Ok(Ended::Answered(Line::Done(answer)))) => Ok(mirror.fetched(answer, &request.url)),
             Ok(Ok(Ended::Answered(Line::Failed { kind, message }))) => {
                 Err(failed(kind, &wire.without_secrets(&message)))
             }
-            Ok(Ok(Ended::Answered(Line::Stage(_)))) => Err(failed(FailureKind::BrokenOff, "it gave no answer")),
+            Ok(Ok(Ended::Answered(Line::Stage(_)))) => Err(failed(FailureKind::FetchAborted, "it gave no answer")),
             Ok(Ok(Ended::Died { status, complaint })) => {
                 let (kind, message) = mirror.why_it_died(status, &complaint);
                 mirror.clean_up().await;
                 Err(failed(kind, &wire.without_secrets(&message)))
             }
             Ok(Err(error)) => {
-                end(&mut child).await;
-                Err(failed(FailureKind::BrokenOff, &format!("cannot speak with the fetching process: {error}")))
+                kill(&mut child).await;
+                Err(failed(FailureKind::FetchAborted, &format!("cannot speak with the fetching process: {error}")))
             }
             Err(_elapsed) => {
-                end(&mut child).await;
+                kill(&mut child).await;
                 mirror.clean_up().await;
                 Err(late(stage))
             }
@@ -165,7 +165,7 @@ enum Ended {
 }
 
 /// Tells the child what to do and hears it out. Its input stays open until it has ended: the end of it is its death.
-async fn converse(child: &mut Child, request: &Request, stage: &mut Stage) -> io::Result<Ended> {
+async fn run_child(child: &mut Child, request: &Request, stage: &mut Stage) -> io::Result<Ended> {
     let taken = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (Some(mut input), Some(output), Some(complaints)) = taken else {
         return Err(io::Error::other("it has no input or output"));
@@ -174,7 +174,7 @@ async fn converse(child: &mut Child, request: &Request, stage: &mut Stage) -> io
     line.push(b'\n');
     // A child that ended before it read everything says why.
     let sent = input.write_all(&line).await;
-    let (heard, complaint) = tokio::join!(hear(output, stage), complain(complaints));
+    let (heard, complaint) = tokio::join!(read_answer(output, stage), read_complaints(complaints));
     let status = child.wait().await?;
     match heard? {
         Some(answer) => Ok(Ended::Answered(answer)),
@@ -184,7 +184,7 @@ async fn converse(child: &mut Child, request: &Request, stage: &mut Stage) -> io
 }
 
 /// The last word of the child.
-async fn hear(output: impl AsyncRead + Unpin, stage: &mut Stage) -> io::Result<Option<Line>> {
+async fn read_answer(output: impl AsyncRead + Unpin, stage: &mut Stage) -> io::Result<Option<Line>> {
     let mut lines = BufReader::new(output.take(LONGEST_ANSWER)).lines();
     let mut last = None;
     while let Some(line) = lines.next_line().await? {
@@ -196,14 +196,14 @@ async fn hear(output: impl AsyncRead + Unpin, stage: &mut Stage) -> io::Result<O
     Ok(last)
 }
 
-async fn complain(complaints: impl AsyncRead + Unpin) -> String {
+async fn read_complaints(complaints: impl AsyncRead + Unpin) -> String {
     let mut text = Vec::new();
     // What cannot be read is not worth a second error.
     let _ = complaints.take(LONGEST_ANSWER).read_to_end(&mut text).await;
     String::from_utf8_lossy(&text).into_owned()
 }
 
-async fn end(child: &mut Child) {
+async fn kill(child: &mut Child) {
     // It may have ended by itself in this moment; then there is nothing to kill, and it is waited for all the same.
     let _ = child.start_kill();
     let _ = child.wait().await;
@@ -237,7 +237,7 @@ impl Mirror {
         if is_full && status.signal() == Some(SIGBUS) {
             return (FailureKind::DiskFull, NO_ROOM_MESSAGE.to_owned());
         }
-        (FailureKind::BrokenOff, format!("the fetching process ended with {status} {complaint}"))
+        (FailureKind::FetchAborted, format!("the fetching process ended with {status} {complaint}"))
     }
 
     /// Removes what a killed child has left, at once and not with the next fetch: it may fill the disk.

@@ -146,7 +146,7 @@ impl Mirrors {
 
     /// Keeps a commit, which was fetched, under a name until another is kept under it: whatever happens to branches on
     /// the server, it stays readable. Blocks for a moment.
-    pub fn keep(&self, url: &str, name: &str, commit: &str) -> Result<(), MirrorError> {
+    pub fn keep_commit(&self, url: &str, name: &str, commit: &str) -> Result<(), MirrorError> {
         let failed = |cause| MirrorError::Keep { name: name.to_owned(), commit: commit.to_owned(), cause };
         let mirror = self.mirror(url);
         let _held = mirror.store.lock_switch().map_err(|cause| unusable(&mirror, cause))?;

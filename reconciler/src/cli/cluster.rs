@@ -9,6 +9,7 @@ use super::style::Paint;
 use super::text::harmless;
 use super::{Status, Terminal};
 
+mod access;
 mod age;
 mod cell;
 mod check;
@@ -20,16 +21,15 @@ mod governed;
 mod install;
 mod item;
 mod kinds;
-mod reach;
 mod reconcile;
 mod suspend;
 mod table;
 mod trace;
 mod tree;
 
+pub(super) use access::ClusterAccess;
 pub(super) use connection::configure;
 pub(super) use error::ClusterError;
-pub(super) use reach::Reach;
 
 /// Runs a command on a thread of its own making; nothing goes on after it.
 pub(super) fn run(command: ClusterCommand, checkout: bool, terminal: &mut Terminal) -> Result<Status, Failure> {

@@ -16,12 +16,12 @@ use reeve_renderer::findings::Findings;
 use reeve_renderer::fleet::{Fleet, Loader};
 
 use super::args::diff::{DiffArgs, DiffFormat};
+use super::desired_runtime::load;
 use super::failure::Failure;
 use super::progress::Progress;
 use super::report::{self, Reporter};
 use super::source::{Source, select_runtimes};
 use super::text::{count, in_runtimes};
-use super::wanted::load;
 use super::{Status, Terminal, bundles, workers};
 
 mod json;
@@ -88,7 +88,7 @@ pub(super) fn run(args: &DiffArgs, terminal: &mut Terminal) -> Result<Status, Fa
         DiffFormat::Json => writeln!(terminal.out, "{:#}", json::document(&answer))?,
     }
     terminal.out.flush()?;
-    tell(&answer, before.as_ref(), &after, terminal)?;
+    print_answer(&answer, before.as_ref(), &after, terminal)?;
     Ok(match (whole, answer.groups.is_empty() && answer.ended.is_empty()) {
         (false, _) => Status::Incomplete,
         (true, false) => Status::Findings,
@@ -153,7 +153,7 @@ fn compared(runtime: &Arc<str>, old: Rendered, new: Rendered) -> Compared {
 }
 
 /// Findings of the later side, and what could not be compared, on standard error.
-fn tell(answer: &Answer, before: Option<&Source>, after: &Source, terminal: &Terminal) -> Result<(), Failure> {
+fn print_answer(answer: &Answer, before: Option<&Source>, after: &Source, terminal: &Terminal) -> Result<(), Failure> {
     let mut said = Vec::new();
     if !answer.findings.is_empty() {
         Reporter::new(&*after.tree, terminal.error_style).write(&answer.findings, &mut said)?;

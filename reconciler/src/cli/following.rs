@@ -9,11 +9,11 @@ use kube::api::ListParams;
 use kube::core::NamespaceResourceScope;
 use kube::{Api, Resource, ResourceExt as _};
 use reeve_crds::{GitSource, Runtime, RuntimeComponent};
-use reeve_reconciler_engine::refusal::Refusal;
+use reeve_reconciler_engine::api_error::ApiError;
 use reeve_renderer::fleet::Fleet;
 use serde::de::DeserializeOwned;
 
-use super::cluster::{Reach, refused, warn};
+use super::cluster::{ClusterAccess, refused, warn};
 use super::failure::Failure;
 use super::source::Source;
 use super::{Terminal, text};
@@ -42,12 +42,12 @@ enum Followed<'a> {
 impl Following {
     /// Reads them, and tells people which source is held to be the one that follows the repository if that is not plain.
     pub(super) async fn read(
-        reach: &Reach,
+        access: &ClusterAccess,
         source: &Source,
         fleet: &Fleet,
         terminal: &Terminal,
     ) -> Result<Self, Failure> {
-        let (sources, runtimes, components) = (all(reach).await?, all(reach).await?, all(reach).await?);
+        let (sources, runtimes, components) = (all(access).await?, all(access).await?, all(access).await?);
         let mut this = Self { sources, runtimes, components, source: None };
         let (addresses, folder) = source.addresses();
         this.source = match this.followed(fleet, &addresses, &folder) {
@@ -64,7 +64,7 @@ impl Following {
             Followed::ByNone => {
                 let has =
                     if this.sources.is_empty() { "no GitSource" } else { "no GitSource that follows this repository" };
-                warn(terminal, &format!("namespace {} has {has}: name its namespace with -n", reach.namespace));
+                warn(terminal, &format!("namespace {} has {has}: name its namespace with -n", access.namespace));
                 None
             }
             Followed::ByMany(names) => {
@@ -144,21 +144,21 @@ fn source_of(runtime: &Runtime) -> Option<&str> {
 }
 
 /// All objects of a kind; none, if the kind is not there.
-async fn all<K>(reach: &Reach) -> Result<Vec<K>, Failure>
+async fn all<K>(access: &ClusterAccess) -> Result<Vec<K>, Failure>
 where
     K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + DeserializeOwned,
 {
-    let client = reach.cluster.own().map_err(|error| refused("make a client", &error))?;
-    let api: Api<K> = Api::namespaced(client, &reach.namespace);
+    let client = access.cluster.own().map_err(|error| refused("make a client", &error))?;
+    let api: Api<K> = Api::namespaced(client, &access.namespace);
     let doing = format!("list {}", text::count(2, &K::kind(&())).trim_start_matches("2 "));
     let params = ListParams::default();
     let list = async || api.list(&params).await;
-    match reach.patiently(&doing, list, |error| Refusal::of(error).retry_after).await? {
+    match access.patiently(&doing, list, |error| ApiError::of(error).retry_after).await? {
         Ok(list) => Ok(list.items),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(Vec::new()),
         Err(error) => {
-            let refusal = Refusal::of(&error);
-            Err(reach.blind(refusal.reason.as_str(), &refusal.message))
+            let api_error = ApiError::of(&error);
+            Err(access.blind(api_error.reason.as_str(), &api_error.message))
         }
     }
 }

@@ -18,22 +18,22 @@ use reeve_renderer::fleet::{Fleet, Loader};
 use reeve_renderer::resolve::resolve;
 
 use super::args::plan::{PlanArgs, PlanFormat};
+use super::desired_runtime::{self, DesiredRuntime, load};
 use super::failure::Failure;
 use super::report::{self, Reporter};
 use super::source::{Source, select_runtimes};
-use super::wanted::{self, Wanted, load};
 use super::{Status, Terminal, bundles};
 
 mod online;
-mod outlook;
+mod runtime_plan;
 mod text;
 
-use outlook::{Outlook, Seen, Still};
+use runtime_plan::{RuntimePlan, Seen, SkipReason};
 
 /// What would be done to runtimes that get the same.
 pub(super) struct Group {
     runtimes: Vec<Arc<str>>,
-    outlook: Outlook,
+    runtime_plan: RuntimePlan,
 }
 
 pub(super) fn run(args: &PlanArgs, terminal: &mut Terminal) -> Result<Status, Failure> {
@@ -56,7 +56,7 @@ pub(super) fn run(args: &PlanArgs, terminal: &mut Terminal) -> Result<Status, Fa
         PlanFormat::Text => text::write(&groups, terminal.style, &mut terminal.out)?,
         PlanFormat::Json => writeln!(terminal.out, "{:#}", text::document(&groups))?,
     }
-    Ok(if groups.iter().all(|group| group.outlook.is_empty()) { Status::Fine } else { Status::Findings })
+    Ok(if groups.iter().all(|group| group.runtime_plan.is_empty()) { Status::Fine } else { Status::Findings })
 }
 
 /// A repository that cannot be used has no plan: the last good revision would stay in force.
@@ -70,7 +70,7 @@ fn refuse(source: &Source, findings: &[Diagnostic], terminal: &Terminal) -> Resu
 }
 
 /// The plans of runtimes, or what is wrong with the repository.
-type Outcome = Result<Vec<(Arc<str>, Outlook)>, Vec<Diagnostic>>;
+type Outcome = Result<Vec<(Arc<str>, RuntimePlan)>, Vec<Diagnostic>>;
 
 /// Which kinds the control plane may have, if the arguments say so.
 fn allowed(args: &PlanArgs) -> Allowed<'_> {
@@ -85,16 +85,17 @@ fn all_wanted(
     mut findings: Findings,
     names: &[Arc<str>],
     cache: &MemoryCache,
-) -> Result<Vec<Wanted>, Vec<Diagnostic>> {
+) -> Result<Vec<DesiredRuntime>, Vec<Diagnostic>> {
     let mut all = Vec::with_capacity(names.len());
-    let mut make = |name: &Arc<str>, findings: &mut Findings| match wanted::one(fleet, cache, name, &source.shown, "") {
-        Some(Ok(wanted)) => {
-            findings.add_for(name, wanted.warnings.clone());
-            all.push(wanted);
-        }
-        Some(Err(said)) => findings.add_for(name, said),
-        None => {}
-    };
+    let mut make =
+        |name: &Arc<str>, findings: &mut Findings| match desired_runtime::one(fleet, cache, name, &source.shown, "") {
+            Some(Ok(wanted)) => {
+                findings.add_for(name, wanted.warnings.clone());
+                all.push(wanted);
+            }
+            Some(Err(said)) => findings.add_for(name, said),
+            None => {}
+        };
     for name in names {
         make(name, &mut findings);
     }
@@ -124,34 +125,34 @@ fn between(before: &Source, after: &Source, args: &PlanArgs) -> Result<Outcome, 
     let cache = bundles::cache();
     let plans = all_wanted(after, &new, findings, &concerned, &cache).map(|now| {
         let both: Vec<Arc<str>> = concerned.iter().chain(&ended).cloned().collect();
-        let was: BTreeMap<Arc<str>, Wanted> = both
+        let was: BTreeMap<Arc<str>, DesiredRuntime> = both
             .iter()
-            .filter_map(|name| Some((name.clone(), wanted::one(&old, &cache, name, &before.shown, "")?.ok()?)))
+            .filter_map(|name| Some((name.clone(), desired_runtime::one(&old, &cache, name, &before.shown, "")?.ok()?)))
             .collect();
         let kept = now.iter().map(|now| (now.runtime.clone(), change(was.get(&now.runtime), now, args)));
         let over_budget = over_budget(&old, &new);
         let gone = ended.iter().map(|name| (name.clone(), end(name, was.get(name), over_budget.as_deref())));
-        let plans: BTreeMap<Arc<str>, Outlook> = kept.chain(gone).collect();
+        let plans: BTreeMap<Arc<str>, RuntimePlan> = kept.chain(gone).collect();
         plans.into_iter().collect()
     });
     Ok(plans)
 }
 
 /// What takes a runtime from what it was to what it is.
-fn change(was: Option<&Wanted>, now: &Wanted, args: &PlanArgs) -> Outlook {
-    if let Some(outlook) = Outlook::unsupported(&now.spec) {
-        return outlook;
+fn change(was: Option<&DesiredRuntime>, now: &DesiredRuntime, args: &PlanArgs) -> RuntimePlan {
+    if let Some(runtime_plan) = RuntimePlan::unsupported(&now.spec) {
+        return runtime_plan;
     }
     let owner = Owner::new("", &now.runtime);
     let was = was.map(|was| &was.desired);
     let model = Model::of(&now.runtime, &owner, was);
-    let plan = preview(&now.desired, &model.ledger, &|key| model.live(key), &now.rules(owner));
+    let plan = preview(&now.desired, &model.inventory, &|key| model.live(key), &now.rules(owner));
     let due = now.desired.components.iter().map(|component| {
         let good = was.and_then(|was| was.component(&component.name));
         (component.name.clone(), jobs(component, good.map(|good| &*good.digest), &[]))
     });
     let mut seen = Seen { jobs: due.collect(), ..Seen::default() };
-    Outlook::of(&now.desired.components, &now.spec, plan, &mut seen, allowed(args))
+    RuntimePlan::of(&now.desired.components, &now.spec, plan, &mut seen, allowed(args))
 }
 
 /// Why no runtime is removed whose objects would go with it, if too many would be.
@@ -175,25 +176,27 @@ fn over_budget(old: &Fleet, new: &Fleet) -> Option<String> {
 }
 
 /// What becomes of a runtime whose file is gone. What could not be rendered was never applied.
-fn end(runtime: &Arc<str>, was: Option<&Wanted>, over_budget: Option<&str>) -> Outlook {
-    let Some(was) = was else { return Outlook { ended: Some(DeletionPolicy::default()), ..Outlook::default() } };
+fn end(runtime: &Arc<str>, was: Option<&DesiredRuntime>, over_budget: Option<&str>) -> RuntimePlan {
+    let Some(was) = was else {
+        return RuntimePlan { ended: Some(DeletionPolicy::default()), ..RuntimePlan::default() };
+    };
     if let Some(message) = over_budget.filter(|_| was.spec.deletion_policy == DeletionPolicy::Delete) {
-        return Outlook::still(Still::Refused(message.to_owned()));
+        return RuntimePlan::skipped(SkipReason::Refused(message.to_owned()));
     }
     let owner = Owner::new("", runtime);
     let model = Model::of(runtime, &owner, Some(&was.desired));
     let policy = was.spec.deletion_policy;
-    let plan = ending(&model.ledger, &|key| model.live(key), &was.rules(owner), policy);
-    Outlook::ended(plan, policy, &Seen::default())
+    let plan = ending(&model.inventory, &|key| model.live(key), &was.rules(owner), policy);
+    RuntimePlan::ended(plan, policy, &Seen::default())
 }
 
 /// Runtimes that get the same are shown together.
-fn group(plans: Vec<(Arc<str>, Outlook)>) -> Vec<Group> {
+fn group(plans: Vec<(Arc<str>, RuntimePlan)>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
-    for (runtime, outlook) in plans {
-        match groups.iter_mut().find(|group| group.outlook == outlook) {
+    for (runtime, runtime_plan) in plans {
+        match groups.iter_mut().find(|group| group.runtime_plan == runtime_plan) {
             Some(group) => group.runtimes.push(runtime),
-            None => groups.push(Group { runtimes: vec![runtime], outlook }),
+            None => groups.push(Group { runtimes: vec![runtime], runtime_plan }),
         }
     }
     groups

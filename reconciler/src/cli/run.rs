@@ -15,8 +15,8 @@ use reeve_reconciler::notification::Notifier;
 use reeve_reconciler::source::SourceSetup;
 use reeve_reconciler_engine::clock::Clock;
 use reeve_reconciler_engine::cluster::{Account, Cluster};
-use reeve_reconciler_engine::live::Hub;
-use reeve_reconciler_engine::news::Telling;
+use reeve_reconciler_engine::live::WatchCache;
+use reeve_reconciler_engine::notification::NotificationSender;
 use reeve_reconciler_engine::runtime::{ControlPlaneRules, Setup};
 use reeve_reconciler_git::{Hooks, Mirrors};
 use tokio::sync::Semaphore;
@@ -43,7 +43,7 @@ async fn work(args: RunArgs, process: Process) -> Result<(), Failure> {
         format!("cannot use {} as --data-folder: {cause}; name a folder that can be written to", folder.display())
     })?;
     let program = std::env::current_exe()?;
-    let with = Everything {
+    let with = App {
         accepted: process.health.check("credentials"),
         mirrors: Mirrors::new(args.data_folder.clone(), program),
         hooks: Hooks::default(),
@@ -84,7 +84,7 @@ async fn work(args: RunArgs, process: Process) -> Result<(), Failure> {
 /// How often it is asked whether our credentials are accepted again, if nothing else asks.
 const ASK_AGAIN: Duration = Duration::from_secs(5);
 
-struct Everything {
+struct App {
     args: RunArgs,
     accepted: Check,
     config: Config,
@@ -95,7 +95,7 @@ struct Everything {
     stop: CancellationToken,
 }
 
-impl Everything {
+impl App {
     /// Term after term, until the process is asked to stop.
     async fn lead(&self, gate: &Gate) -> Result<(), Failure> {
         loop {
@@ -119,19 +119,19 @@ impl Everything {
         let clock = Clock::system();
         let cluster = Cluster::new(term.clone(), self.config.clone())?;
         let own = cluster.own()?;
-        let (telling, news) = Telling::channel();
+        let (notifications, news) = NotificationSender::channel();
         let registry = Registry::default();
         let writes = Arc::new(Semaphore::new(self.args.concurrency.into()));
         let _followed = self.metrics.engine.observe_term(cluster.breaker().clone(), writes.clone());
         let minded = cluster.clone();
         let engine = Setup {
-            hub: Hub::new(cluster.clone(), clock.clone()),
+            watch_cache: WatchCache::new(cluster.clone(), clock.clone()),
             cluster,
             clock: clock.clone(),
             writes,
             control_plane: Arc::new(self.control_plane()),
             identity: self.identity.clone(),
-            telling,
+            notifications,
             metrics: self.metrics.engine.clone(),
             stop: self.stop.clone(),
         };
@@ -148,14 +148,14 @@ impl Everything {
             () = controller.run(own) => {}
             // Ends only when nobody is left who could tell anything.
             () = notifier.run(news) => {}
-            () = self.mind_credentials(&minded) => {}
+            () = self.watch_credentials(&minded) => {}
         }
         Ok(())
     }
 
     /// Says when the API server stops accepting who we are, and when it does again. Without that nothing can be written,
     /// statuses included.
-    async fn mind_credentials(&self, cluster: &Cluster) {
+    async fn watch_credentials(&self, cluster: &Cluster) {
         loop {
             cluster.acceptance().wait_for(false).await;
             error!(

@@ -30,14 +30,14 @@ pub(super) struct Pages {
 
 impl Pages {
     /// Takes in what happens to pages, and says which were lost.
-    pub(super) fn hear(&mut self, event: Event<PartialObjectMeta<Inventory>>) -> Vec<Lost> {
+    pub(super) fn on_event(&mut self, event: Event<PartialObjectMeta<Inventory>>) -> Vec<Lost> {
         match event {
-            Event::Apply(page) => self.take(&page).into_iter().collect(),
+            Event::Apply(page) => self.on_page(&page).into_iter().collect(),
             Event::InitApply(page) => {
                 self.seen.insert(id_of(&page));
-                self.take(&page).into_iter().collect()
+                self.on_page(&page).into_iter().collect()
             }
-            Event::Delete(page) => self.drop(&id_of(&page)).into_iter().collect(),
+            Event::Delete(page) => self.on_page_gone(&id_of(&page)).into_iter().collect(),
             Event::Init => {
                 self.seen.clear();
                 Vec::new()
@@ -45,22 +45,22 @@ impl Pages {
             Event::InitDone => {
                 let seen = std::mem::take(&mut self.seen);
                 let gone: Vec<Id> = self.known.keys().filter(|id| !seen.contains(id)).cloned().collect();
-                gone.iter().filter_map(|id| self.drop(id)).collect()
+                gone.iter().filter_map(|id| self.on_page_gone(id)).collect()
             }
         }
     }
 
     /// The page that had its name before, if that was another one.
-    fn take(&mut self, page: &PartialObjectMeta<Inventory>) -> Option<Lost> {
+    fn on_page(&mut self, page: &PartialObjectMeta<Inventory>) -> Option<Lost> {
         let runtime = page.labels().get(RUNTIME_LABEL)?.as_str().into();
         let (id, uid) = (id_of(page), page.uid()?);
         let is_another = self.known.get(&id).is_some_and(|(_, before)| *before != uid);
-        let lost = if is_another { self.drop(&id) } else { None };
+        let lost = if is_another { self.on_page_gone(&id) } else { None };
         self.known.insert(id, (runtime, uid));
         lost
     }
 
-    fn drop(&mut self, id: &Id) -> Option<Lost> {
+    fn on_page_gone(&mut self, id: &Id) -> Option<Lost> {
         let (runtime, uid) = self.known.remove(id)?;
         Some(Lost { namespace: id.0.clone(), runtime, name: id.1.clone(), uid })
     }
@@ -94,15 +94,15 @@ mod tests {
         for event in
             [Event::Init, Event::InitApply(page("eu.0", "1")), Event::InitDone, Event::Apply(page("eu.1", "2"))]
         {
-            assert_eq!(pages.hear(event), []);
+            assert_eq!(pages.on_event(event), []);
         }
-        assert_eq!(pages.hear(Event::Apply(page("eu.0", "1"))), []);
-        assert_eq!(pages.hear(Event::Delete(page("eu.0", "1"))), lost("eu.0", "1"));
-        assert_eq!(pages.hear(Event::Delete(page("eu.0", "1"))), []);
-        assert_eq!(pages.hear(Event::Apply(page("eu.0", "3"))), []);
+        assert_eq!(pages.on_event(Event::Apply(page("eu.0", "1"))), []);
+        assert_eq!(pages.on_event(Event::Delete(page("eu.0", "1"))), lost("eu.0", "1"));
+        assert_eq!(pages.on_event(Event::Delete(page("eu.0", "1"))), []);
+        assert_eq!(pages.on_event(Event::Apply(page("eu.0", "3"))), []);
 
-        assert_eq!(pages.hear(Event::Init), []);
-        assert_eq!(pages.hear(Event::InitApply(page("eu.0", "4"))), lost("eu.0", "3"), "another of its name");
-        assert_eq!(pages.hear(Event::InitDone), lost("eu.1", "2"));
+        assert_eq!(pages.on_event(Event::Init), []);
+        assert_eq!(pages.on_event(Event::InitApply(page("eu.0", "4"))), lost("eu.0", "3"), "another of its name");
+        assert_eq!(pages.on_event(Event::InitDone), lost("eu.1", "2"));
     }
 }

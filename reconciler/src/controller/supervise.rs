@@ -7,9 +7,9 @@ use reeve_crds::State;
 use tracing::{debug, info, warn};
 
 use super::unsupported;
+use reeve_reconciler_engine::api_error::Reason;
 use reeve_reconciler_engine::clock::since;
-use reeve_reconciler_engine::refusal::Reason;
-use reeve_reconciler_engine::rollup::Standing;
+use reeve_reconciler_engine::rollup::RuntimeSummary;
 use reeve_reconciler_engine::runtime::{End, Handle, Role, Setup};
 
 /// First pause before a worker that failed is started again.
@@ -53,8 +53,8 @@ pub(super) async fn supervise(handle: Handle, setup: Setup, name: Arc<str>) {
             debug!(runtime = %name, reason = failed.reason, "starts anew: {}", failed.message);
         } else {
             warn!(runtime = %name, reason = failed.reason, "starts anew: {}", failed.message);
-            let standing = Standing { state: State::Error, message: failed.message, ..Standing::default() };
-            handle.message().rollup.set(&name, standing);
+            let summary = RuntimeSummary { state: State::Error, message: failed.message, ..RuntimeSummary::default() };
+            handle.message().rollup.set(&name, summary);
         }
         if since(setup.clock.now(), began) > LONGEST_PAUSE {
             pause = FIRST_PAUSE;

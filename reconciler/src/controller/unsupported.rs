@@ -6,17 +6,17 @@ use reeve_crds::{Runtime, State};
 
 use reeve_reconciler_engine::conditions::set_condition;
 use reeve_reconciler_engine::patch::{patch_status, to_json};
-use reeve_reconciler_engine::rollup::{Rollup, Standing};
-use reeve_reconciler_engine::runtime::{Setup, Trouble};
+use reeve_reconciler_engine::rollup::{Rollup, RuntimeSummary};
+use reeve_reconciler_engine::runtime::{ReconcileError, Setup};
 
 /// Says on the Runtime that its target is not served from here.
-pub(super) async fn report(setup: &Setup, runtime: &Runtime, rollup: &Rollup) -> Result<(), Trouble> {
+pub(super) async fn report(setup: &Setup, runtime: &Runtime, rollup: &Rollup) -> Result<(), ReconcileError> {
     let name = runtime.metadata.name.as_deref().unwrap_or_default();
     let message = format!(
         "a target of type {:?} is not served yet: only InCluster is; nothing is applied",
         runtime.spec.target.kind
     );
-    rollup.set(name, Standing { state: State::Warning, message: message.clone(), ..Standing::default() });
+    rollup.set(name, RuntimeSummary { state: State::Warning, message: message.clone(), ..RuntimeSummary::default() });
     let before = runtime.status.clone().unwrap_or_default();
     let mut status = before.clone();
     let generation = runtime.metadata.generation;
@@ -27,10 +27,12 @@ pub(super) async fn report(setup: &Setup, runtime: &Runtime, rollup: &Rollup) ->
     if status == before {
         return Ok(());
     }
-    let own =
-        setup.cluster.own().map_err(|error| Trouble::passing("Unreachable", reeve_process::error_chain(&error)))?;
+    let own = setup
+        .cluster
+        .own()
+        .map_err(|error| ReconcileError::transient("Unreachable", reeve_process::error_chain(&error)))?;
     let api: Api<Runtime> = Api::namespaced(own, runtime.metadata.namespace.as_deref().unwrap_or_default());
-    patch_status(&api, name, &to_json(&status)).await.map_err(|refusal| {
-        Trouble::passing(refusal.reason.as_str(), format!("cannot write the status: {}", refusal.message))
+    patch_status(&api, name, &to_json(&status)).await.map_err(|api_error| {
+        ReconcileError::transient(api_error.reason.as_str(), format!("cannot write the status: {}", api_error.message))
     })
 }

@@ -26,9 +26,9 @@ pub struct SourceFacts {
 
 /// How one source is doing. It leaves the page when this is dropped.
 #[derive(Debug, Default)]
-pub struct SourceStanding(Arc<Mutex<SourceFacts>>);
+pub struct SourceGauge(Arc<Mutex<SourceFacts>>);
 
-impl SourceStanding {
+impl SourceGauge {
     /// It is doing so.
     pub fn set(&self, facts: SourceFacts) {
         *lock(&self.0) = facts;
@@ -40,12 +40,12 @@ impl SourceStanding {
 pub(super) struct Sources(Arc<Mutex<Vec<Weak<Mutex<SourceFacts>>>>>);
 
 impl Sources {
-    pub(super) fn add(&self) -> SourceStanding {
-        let standing = SourceStanding::default();
+    pub(super) fn add(&self) -> SourceGauge {
+        let summary = SourceGauge::default();
         let mut sources = lock(&self.0);
         sources.retain(|known| known.strong_count() > 0);
-        sources.push(Arc::downgrade(&standing.0));
-        standing
+        sources.push(Arc::downgrade(&summary.0));
+        summary
     }
 
     fn all(&self) -> Vec<SourceFacts> {

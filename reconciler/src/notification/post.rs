@@ -10,7 +10,7 @@ use hyper_util::rt::TokioExecutor;
 use kube::Config;
 use kube::client::ConfigExt as _;
 
-use reeve_reconciler_engine::refusal::Refusal;
+use reeve_reconciler_engine::api_error::ApiError;
 
 /// How long anybody may take to answer.
 pub(super) const WITHIN: Duration = Duration::from_secs(10);
@@ -44,7 +44,7 @@ pub(super) enum SendError {
 impl SendError {
     pub(super) fn is_transient(&self) -> bool {
         match self {
-            Self::Read { cause, .. } => Refusal::of(cause).transient,
+            Self::Read { cause, .. } => ApiError::of(cause).transient,
             Self::NoSecret { .. } | Self::NoAddress { .. } | Self::BadAddress { .. } => false,
             Self::Connect(_) | Self::Late => true,
             Self::Refused(status) => {

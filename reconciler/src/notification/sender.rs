@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret as SecretObject;
 use kube::{Api, Client};
 use reeve_crds::GitSource;
-use reeve_crds::git_source::Notification;
+use reeve_crds::git_source::Notification as Receiver;
 use reeve_process::secret::{Secret, scrub};
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
@@ -20,7 +20,7 @@ use super::post::{SendError, WITHIN, post};
 use super::{Address, request, wants};
 use crate::metrics::Metrics;
 use reeve_reconciler_engine::clock::Clock;
-use reeve_reconciler_engine::news::Item;
+use reeve_reconciler_engine::notification::Notification;
 use reeve_reconciler_engine::text::truncate;
 
 const TRIES: u32 = 4;
@@ -42,17 +42,17 @@ impl std::fmt::Debug for Notifier {
 
 /// Something to tell, and when it was heard of.
 #[derive(Debug)]
-struct Story {
-    item: Item,
+struct QueuedNotification {
+    notification: Notification,
     at: Timestamp,
 }
 
 #[derive(Debug)]
 enum Job {
     /// Find out whom to tell.
-    Look(Arc<Story>),
+    FindReceivers(Arc<QueuedNotification>),
     /// Tell this one.
-    Send(Arc<Story>, Box<Notification>),
+    Send(Arc<QueuedNotification>, Box<Receiver>),
 }
 
 /// Namespace, source, and the notification by name if that is known. So everybody hears things in their order.
@@ -60,10 +60,12 @@ type Lane = (Arc<str>, Arc<str>, Option<String>);
 
 impl Job {
     fn lane(&self) -> Lane {
-        let of = |story: &Story, name| (story.item.namespace.clone(), story.item.source.clone(), name);
+        let of = |queued: &QueuedNotification, name| {
+            (queued.notification.namespace.clone(), queued.notification.source.clone(), name)
+        };
         match self {
-            Self::Look(story) => of(story, None),
-            Self::Send(story, notification) => of(story, Some(notification.name.clone())),
+            Self::FindReceivers(queued) => of(queued, None),
+            Self::Send(queued, receiver) => of(queued, Some(receiver.name.clone())),
         }
     }
 }
@@ -75,12 +77,12 @@ impl Notifier {
     }
 
     /// Sends what arrives until nobody can tell any more.
-    pub async fn run(&self, mut items: mpsc::Receiver<Item>) {
+    pub async fn run(&self, mut notifications: mpsc::Receiver<Notification>) {
         let mut lanes = Lanes::default();
         let mut working = JoinSet::new();
         loop {
             let jobs = tokio::select! {
-                Some(item) = items.recv() => vec![Job::Look(Arc::new(Story { item, at: self.clock.now() }))],
+                Some(notification) = notifications.recv() => vec![Job::FindReceivers(Arc::new(QueuedNotification { notification, at: self.clock.now() }))],
                 Some(done) = working.join_next() => {
                     let Ok((lane, jobs)) = done else { continue };
                     if let Some(next) = lanes.done(&lane) {
@@ -104,10 +106,10 @@ impl Notifier {
     /// Does it, and says what is to be done next.
     async fn work(self, lane: Lane, job: Job) -> (Lane, Vec<Job>) {
         let jobs = match job {
-            Job::Look(story) => self.look(&story).await,
-            Job::Send(story, notification) => {
-                let sent = self.persist(|| self.send(&story, &notification)).await;
-                self.tell(&story, &notification.name, sent);
+            Job::FindReceivers(queued) => self.find_receivers(&queued).await,
+            Job::Send(queued, receiver) => {
+                let sent = self.with_retries(|| self.send(&queued, &receiver)).await;
+                self.record_outcome(&queued, &receiver.name, sent);
                 Vec::new()
             }
         };
@@ -115,32 +117,32 @@ impl Notifier {
     }
 
     /// Whom a source wants to be told.
-    async fn look(&self, story: &Arc<Story>) -> Vec<Job> {
-        let Item { namespace, source, news, .. } = &story.item;
-        match self.persist(|| self.read::<GitSource>("GitSource", namespace, source)).await {
+    async fn find_receivers(&self, queued: &Arc<QueuedNotification>) -> Vec<Job> {
+        let Notification { namespace, source, body, .. } = &queued.notification;
+        match self.with_retries(|| self.read::<GitSource>("GitSource", namespace, source)).await {
             Ok(Some(source)) => {
-                let wanted = source.spec.notifications.into_iter().filter(|notification| wants(notification, news));
-                wanted.map(|notification| Job::Send(story.clone(), Box::new(notification))).collect()
+                let receivers = source.spec.notifications.into_iter().filter(|receiver| wants(receiver, body));
+                receivers.map(|receiver| Job::Send(queued.clone(), Box::new(receiver))).collect()
             }
             // A source that is gone has nobody to tell.
             Ok(None) => Vec::new(),
             Err(error) => {
-                self.tell(story, "", Err(error));
+                self.record_outcome(queued, "", Err(error));
                 Vec::new()
             }
         }
     }
 
-    fn tell(&self, story: &Story, notification: &str, sent: Result<(), SendError>) {
+    fn record_outcome(&self, queued: &QueuedNotification, receiver: &str, sent: Result<(), SendError>) {
         self.metrics.notified(if sent.is_ok() { "Succeeded" } else { "Failed" });
         if let Err(error) = sent {
             let why = truncate(&scrub(&reeve_process::error_chain(&error)), 300);
-            warn!(source = %story.item.source, notification, "cannot notify: {why}");
+            warn!(source = %queued.notification.source, notification = receiver, "cannot notify: {why}");
         }
     }
 
     /// Tries a few times, as long as it may help.
-    async fn persist<T, F>(&self, work: impl Fn() -> F) -> Result<T, SendError>
+    async fn with_retries<T, F>(&self, work: impl Fn() -> F) -> Result<T, SendError>
     where
         F: Future<Output = Result<T, SendError>>,
     {
@@ -155,13 +157,13 @@ impl Notifier {
         work().await
     }
 
-    async fn send(&self, story: &Story, notification: &Notification) -> Result<(), SendError> {
-        let Story { item, at } = story;
-        let name = &notification.secret_ref.name;
-        let address = self.address(&item.namespace, name).await?;
+    async fn send(&self, queued: &QueuedNotification, receiver: &Receiver) -> Result<(), SendError> {
+        let QueuedNotification { notification, at } = queued;
+        let name = &receiver.secret_ref.name;
+        let address = self.address(&notification.namespace, name).await?;
         // The same each time, so that a receiver knows what it has already.
-        let id = format!("{}.{}.{}", item.namespace, item.source, at.as_nanosecond());
-        let request = request(item, notification.format, &address, &id, *at);
+        let id = format!("{}.{}.{}", notification.namespace, notification.source, at.as_nanosecond());
+        let request = request(notification, receiver.format, &address, &id, *at);
         post(request.map_err(|_| SendError::BadAddress { name: name.clone() })?).await
     }
 

@@ -1,7 +1,7 @@
 use super::*;
 
-fn item(news: News) -> Item {
-    Item { namespace: "fleet".into(), source: "shop".into(), runtime: Some("shop-eu".into()), news }
+fn notification(body: NotificationBody) -> Notification {
+    Notification { namespace: "fleet".into(), source: "shop".into(), runtime: Some("shop-eu".into()), body }
 }
 
 fn address() -> Address {
@@ -10,7 +10,7 @@ fn address() -> Address {
 
 #[test]
 fn a_cloud_event_says_who_and_what_in_its_headers_and_why_in_its_body() {
-    let failed = item(News::Failed { reason: "Conflict".into(), message: "web: taken".into() });
+    let failed = notification(NotificationBody::Failed { reason: "Conflict".into(), message: "web: taken".into() });
     let request = request(&failed, NotificationFormat::CloudEvent, &address(), "1", Timestamp::UNIX_EPOCH).unwrap();
     let header = |name: &str| request.headers()[name].to_str().unwrap();
     assert_eq!(header("ce-type"), "dev.reeve.failed");
@@ -29,24 +29,25 @@ fn a_cloud_event_says_who_and_what_in_its_headers_and_why_in_its_body() {
 
 #[test]
 fn slack_gets_one_text_without_marks_of_its_own_in_what_others_wrote() {
-    let held = item(News::Held { revision: "main@1".into(), message: "<!channel> & co".into() });
+    let held =
+        notification(NotificationBody::Rejected { revision: "main@1".into(), message: "<!channel> & co".into() });
     let request = request(&held, NotificationFormat::Slack, &address(), "1", Timestamp::UNIX_EPOCH).unwrap();
     let body: Value = serde_json::from_slice(request.body()).unwrap();
-    assert_eq!(body["text"], "*Held* runtime shop-eu: main@1 is refused: &lt;!channel&gt; &amp; co");
+    assert_eq!(body["text"], "*Rejected* runtime shop-eu: main@1 is refused: &lt;!channel&gt; &amp; co");
 }
 
 #[test]
 fn neither_the_address_nor_the_token_shows_in_a_debug_line() {
     assert!(!format!("{:?}", address()).contains("acme"));
-    let failed = item(News::Recovered { message: "x".into() });
+    let failed = notification(NotificationBody::Recovered { message: "x".into() });
     let request = request(&failed, NotificationFormat::Slack, &address(), "1", Timestamp::UNIX_EPOCH).unwrap();
     assert!(!format!("{:?}", request.headers()).contains("t0ken"));
 }
 
 #[test]
 fn only_what_was_asked_for_is_told() {
-    let notification: Notification =
+    let notification: Receiver =
         serde_json::from_value(json!({ "name": "a", "secretRef": { "name": "s" }, "events": ["Failed"] })).unwrap();
-    assert!(wants(&notification, &News::Failed { reason: String::new(), message: String::new() }));
-    assert!(!wants(&notification, &News::Recovered { message: String::new() }));
+    assert!(wants(&notification, &NotificationBody::Failed { reason: String::new(), message: String::new() }));
+    assert!(!wants(&notification, &NotificationBody::Recovered { message: String::new() }));
 }

@@ -7,8 +7,8 @@ use tracing::warn;
 
 use super::Source;
 use super::status::Finding;
+use reeve_reconciler_engine::api_error::ApiError;
 use reeve_reconciler_engine::clock::since;
-use reeve_reconciler_engine::refusal::Refusal;
 use reeve_reconciler_git::{Credentials, FetchError, FetchRequest, Fetched, Proxy};
 
 impl Source {
@@ -29,7 +29,7 @@ impl Source {
             None => None,
         };
         // Whoever cannot be called still looks.
-        self.report.deaf = self.listen().await.err();
+        self.report.webhook_failure = self.register_webhook().await.err();
         let request = FetchRequest {
             url: spec.url.clone(),
             reference: spec.reference.clone(),
@@ -83,9 +83,9 @@ impl Source {
                 false,
             )),
             Err(error) => {
-                let refusal = Refusal::of(&error);
-                let message = format!("cannot read Secret {name}: {}", refusal.message);
-                Err(Finding::new(refusal.reason.as_str(), message, refusal.transient))
+                let api_error = ApiError::of(&error);
+                let message = format!("cannot read Secret {name}: {}", api_error.message);
+                Err(Finding::new(api_error.reason.as_str(), message, api_error.transient))
             }
         }
     }

@@ -10,14 +10,14 @@ use serde_json::json;
 
 use super::Source;
 use super::status::Finding;
-use reeve_reconciler_engine::refusal::Refusal;
+use reeve_reconciler_engine::api_error::ApiError;
 
 /// What keeps a source until its runtimes are seen to.
 const FINALIZER: &str = "reeve.dev/source";
 
 impl Source {
     /// Makes sure that the source is not gone before its runtimes are seen to.
-    pub(super) async fn hold_on(&self) {
+    pub(super) async fn ensure_finalizer(&self) {
         let finalizers = self.object.metadata.finalizers.as_deref().unwrap_or_default();
         let wants = self.object.spec.deletion_policy == SourceDeletion::Delete
             && self.object.metadata.deletion_timestamp.is_none();
@@ -32,12 +32,12 @@ impl Source {
         });
         let params = PatchParams::apply("reeve-finalizer").force();
         if let Err(error) = api.patch(&self.name, &params, &Patch::Apply(&object)).await {
-            tracing::debug!(source = %self.name, "cannot add the finalizer: {}", Refusal::of(&error).message);
+            tracing::debug!(source = %self.name, "cannot add the finalizer: {}", ApiError::of(&error).message);
         }
     }
 
     /// The source is being deleted: its runtimes go first, if it says so. True when nothing keeps it.
-    pub(super) async fn let_go(&self) -> bool {
+    pub(super) async fn finalize(&self) -> bool {
         let left = self.with.runtimes.of_source(&self.namespace, &self.name);
         if self.object.spec.deletion_policy == SourceDeletion::Delete && !left.is_empty() {
             let is_going = |runtime: &Arc<Runtime>| runtime.metadata.deletion_timestamp.is_some();
@@ -45,7 +45,7 @@ impl Source {
                 |name: &Arc<str>| !self.with.runtimes.object(&self.namespace, name).is_some_and(|it| is_going(&it));
             if let Ok(api) = self.runtimes() {
                 for name in left.iter().filter(|name| is_left(name)) {
-                    let _ = self.take_away(&api, name).await;
+                    let _ = self.remove_runtime(&api, name).await;
                 }
             }
             return false;
@@ -59,14 +59,14 @@ impl Source {
     }
 
     /// The source goes: what becomes of a runtime's objects is for its own policy to say.
-    async fn take_away(&self, api: &Api<Runtime>, name: &str) -> Result<(), Finding> {
+    async fn remove_runtime(&self, api: &Api<Runtime>, name: &str) -> Result<(), Finding> {
         match api.delete(name, &DeleteParams::default()).await {
             Ok(_) => Ok(()),
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
             Err(error) => {
-                let refusal = Refusal::of(&error);
-                let message = format!("cannot delete Runtime {name}: {}", refusal.message);
-                Err(Finding::new(refusal.reason.as_str(), message, refusal.transient))
+                let api_error = ApiError::of(&error);
+                let message = format!("cannot delete Runtime {name}: {}", api_error.message);
+                Err(Finding::new(api_error.reason.as_str(), message, api_error.transient))
             }
         }
     }

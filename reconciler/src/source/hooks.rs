@@ -10,7 +10,7 @@ use reeve_reconciler_git::{Hook, hook_id, watch_local, webhook_token};
 
 /// What a source listens to. Ends with it.
 #[derive(Debug, Default)]
-pub(super) struct Listening {
+pub(super) struct WebhookRegistration {
     /// The webhook that is registered.
     hook: Option<String>,
     /// The repository that is watched.
@@ -20,16 +20,16 @@ pub(super) struct Listening {
 
 impl Source {
     /// Listens for pushes as the spec says. The Secret is read each time, so that a changed token counts.
-    pub(super) async fn listen(&mut self) -> Result<(), Finding> {
+    pub(super) async fn register_webhook(&mut self) -> Result<(), Finding> {
         let url = self.object.spec.url.clone();
-        if self.listening.local.as_ref() != Some(&url) {
-            self.listening.watch.abort_all();
+        if self.webhook.local.as_ref() != Some(&url) {
+            self.webhook.watch.abort_all();
             let wake = self.wake.clone();
-            self.listening.local = Some(url.clone());
-            self.listening.watch.spawn(async move { watch_local(&url, wake).await });
+            self.webhook.local = Some(url.clone());
+            self.webhook.watch.spawn(async move { watch_local(&url, wake).await });
         }
         let Some(webhook) = self.object.spec.webhook.clone() else {
-            self.deafen();
+            self.unregister_webhook();
             self.report.webhook_path = None;
             return Ok(());
         };
@@ -38,9 +38,9 @@ impl Source {
         let token = webhook_token(&secret)
             .map_err(|error| Finding::new(error.reason(), format!("Secret {name}: {error}"), false))?;
         let id = hook_id(&self.namespace, &self.name, &token);
-        if self.listening.hook.as_ref() != Some(&id) {
-            self.deafen();
-            self.listening.hook = Some(id.clone());
+        if self.webhook.hook.as_ref() != Some(&id) {
+            self.unregister_webhook();
+            self.webhook.hook = Some(id.clone());
         }
         self.report.webhook_path = Some(format!("/hooks/{id}"));
         self.with.hooks.set(id, Hook { kind: webhook.kind, token, wake: Arc::clone(&self.wake) });
@@ -48,8 +48,8 @@ impl Source {
     }
 
     /// Takes the webhook away.
-    pub(super) fn deafen(&mut self) {
-        if let Some(id) = self.listening.hook.take() {
+    pub(super) fn unregister_webhook(&mut self) {
+        if let Some(id) = self.webhook.hook.take() {
             self.with.hooks.remove(&id);
         }
     }
@@ -57,6 +57,6 @@ impl Source {
 
 impl Drop for Source {
     fn drop(&mut self) {
-        self.deafen();
+        self.unregister_webhook();
     }
 }

@@ -9,11 +9,11 @@ use reeve_crds::condition::reason;
 use reeve_crds::runtime::policy::DeletionPolicy;
 
 use super::Source;
+use super::builder::{Before, Changed, RenderedRevision};
 use super::publication::{Accepted, BATCH, Batch, Leftover, OverBudget};
 use super::status::Finding;
-use super::workshop::{Before, Changed, Opened};
 use reeve_reconciler_engine::clock::after;
-use reeve_reconciler_engine::news::News;
+use reeve_reconciler_engine::notification::NotificationBody;
 
 const WRITES_AT_ONCE: usize = 8;
 
@@ -35,8 +35,8 @@ impl Default for Writing {
 impl Source {
     /// What has to be published now that a revision is in force. One that resumes was in force before the process
     /// started.
-    pub(super) fn plan_publication(&mut self, opened: Opened, before: &Before, resumes: bool) {
-        let (limit, wanted) = (opened.removals(), opened.runtimes);
+    pub(super) fn plan_publication(&mut self, rendered: RenderedRevision, before: &Before, resumes: bool) {
+        let (limit, wanted) = (rendered.removals(), rendered.runtimes);
         self.report.unwritten.retain(|name, _| wanted.contains(name));
         let there = self.with.runtimes.of_source(&self.namespace, &self.name);
         let deletes = |name: &Arc<str>| {
@@ -53,7 +53,7 @@ impl Source {
             deletes: object["spec"]["deletionPolicy"] == "Delete",
         }));
         let accepted = Accepted {
-            changed: opened.changed.into_iter().map(|(name, ..)| name).collect(),
+            changed: rendered.changed.into_iter().map(|(name, ..)| name).collect(),
             wanted: &wanted,
             leftovers,
             deleting: there.iter().filter(|name| deletes(name).unwrap_or_default()).count(),
@@ -79,9 +79,9 @@ impl Source {
     fn judge_removals(&mut self) {
         match self.report.withheld.clone() {
             Some(finding) => {
-                if self.tell("removals", &finding) {
-                    let revision = self.in_force.as_ref().map(|it| it.revision.shown.to_string()).unwrap_or_default();
-                    self.news(News::Held { revision, message: finding.message });
+                if self.record_failure("removals", &finding) {
+                    let revision = self.active.as_ref().map(|it| it.revision.shown.to_string()).unwrap_or_default();
+                    self.notify(NotificationBody::Rejected { revision, message: finding.message });
                 }
             }
             None => self.recovered("removals"),
@@ -118,7 +118,7 @@ impl Source {
 
     /// Writes Runtimes, and tells which of them it could not. One that cannot be written keeps the revision from no other.
     async fn write(&mut self, names: &[Arc<str>]) {
-        let changed: Vec<Changed> = names.iter().filter_map(|name| self.workshop.get(name)).collect();
+        let changed: Vec<Changed> = names.iter().filter_map(|name| self.builder.get(name)).collect();
         let results: Vec<_> = {
             let work = changed.into_iter().map(|changed| self.write_runtime(changed));
             stream::iter(work).buffer_unordered(WRITES_AT_ONCE).collect().await
@@ -137,14 +137,14 @@ impl Source {
     /// All Runtimes were written, or it was tried.
     fn end_round(&mut self) {
         if let Some(finding) = self.report.unwritten() {
-            self.tell("runtimes", &finding);
+            self.record_failure("runtimes", &finding);
             self.writing.failures += 1;
             self.writing.retry_at = after(self.with.engine.clock.now(), self.pause(self.writing.failures));
         } else {
             self.recovered("runtimes");
             self.writing = Writing::default();
         }
-        self.tell_people();
+        self.notify_failure();
     }
 
     /// Has Runtimes written that could not be written before.
@@ -157,7 +157,7 @@ impl Source {
     /// Has Runtimes made anew that somebody deleted although Git has them.
     pub(super) fn restore(&mut self) {
         let is_missing = |name: &Arc<str>| self.with.runtimes.object(&self.namespace, name).is_none();
-        let missing: Vec<Arc<str>> = self.workshop.names().into_iter().filter(is_missing).collect();
+        let missing: Vec<Arc<str>> = self.builder.names().into_iter().filter(is_missing).collect();
         self.publication.enqueue(missing);
     }
 }

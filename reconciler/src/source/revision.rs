@@ -2,9 +2,9 @@
 
 use tracing::{info, warn};
 
+use super::builder::{BuildError, RenderedRevision};
 use super::status::Finding;
-use super::workshop::{OpenError, Opened};
-use super::{InForce, Source};
+use super::{ActiveRevision, Source};
 use reeve_reconciler_engine::clock::since;
 use reeve_reconciler_engine::desired::Revision;
 use reeve_reconciler_engine::hash;
@@ -12,15 +12,15 @@ use reeve_reconciler_git::{CommitFacts, Fetched};
 
 impl Source {
     /// Takes a fetched commit if it is another than the one in force, and good.
-    pub(super) async fn consider(&mut self, fetched: Fetched) {
+    pub(super) async fn on_fetched(&mut self, fetched: Fetched) {
         let (url, path) = (self.object.spec.url.clone(), self.object.spec.path.clone());
         let same = self
-            .in_force
+            .active
             .as_ref()
             .is_some_and(|now| *now.revision.commit == *fetched.commit.id && now.url == url && now.path == path);
         if same {
-            if let Some(in_force) = &mut self.in_force {
-                in_force.revision.shown = fetched.revision.as_str().into();
+            if let Some(active) = &mut self.active {
+                active.revision.shown = fetched.revision.as_str().into();
             }
             self.report.revision = Some(fetched.revision);
             if self.report.rejected.take().is_some() {
@@ -29,33 +29,33 @@ impl Source {
             return;
         }
         let rejected = self.report.rejected.as_ref().and_then(|rejected| rejected.commit.as_deref());
-        if self.in_force.is_some() && rejected == Some(&*fetched.commit.id) && !self.report.spec_changed(&self.object) {
+        if self.active.is_some() && rejected == Some(&*fetched.commit.id) && !self.report.spec_changed(&self.object) {
             return;
         }
         if self.report.commit.as_ref().is_some_and(|commit| commit.id != fetched.commit.id) {
             // After a start: what a newer one may remove is said by the one that was in force.
-            self.fall_back().await;
+            self.restore_last_good().await;
         }
         let revision = Revision { shown: fetched.revision.as_str().into(), commit: fetched.commit.id.as_str().into() };
         let began = self.with.engine.clock.now();
-        let opened = self.open(&revision).await;
+        let rendered = self.build(&revision).await;
         let metrics = &self.with.metrics;
         metrics.rendered(since(self.with.engine.clock.now(), began));
-        match &opened {
+        match &rendered {
             Ok(_) => metrics.revision("accepted"),
             Err(finding) if finding.transient => {}
             Err(_) => metrics.revision("rejected"),
         }
-        match opened {
-            Ok(opened) => self.accepted(fetched, InForce { url, path, revision }, opened).await,
+        match rendered {
+            Ok(rendered) => self.accepted(fetched, ActiveRevision { url, path, revision }, rendered).await,
             // Nothing is wrong with the commit: it is tried again.
             Err(finding) if finding.transient => self.unfetched(finding).await,
             Err(finding) => self.refused(&revision, finding).await,
         }
     }
 
-    async fn accepted(&mut self, fetched: Fetched, in_force: InForce, opened: Opened) {
-        let InForce { url, revision, .. } = in_force.clone();
+    async fn accepted(&mut self, fetched: Fetched, active: ActiveRevision, rendered: RenderedRevision) {
+        let ActiveRevision { url, revision, .. } = active.clone();
         let now = self.with.engine.clock.now();
         info!(source = %self.name, revision = %revision.shown, "accepted");
         if self.report.commit.as_ref().is_none_or(|before| before.id != fetched.commit.id) {
@@ -65,44 +65,44 @@ impl Source {
             self.event(false, "Accepted", message).await;
         }
         self.recovered("revision");
-        self.put_in_force(in_force, opened).await;
+        self.activate(active, rendered).await;
         self.report.accept(&revision, &fetched.commit, now);
         let (mirrors, name, commit) = (self.with.mirrors.clone(), self.kept_as(), revision.commit);
         // A force-push must not take away what is in force.
-        let _ = tokio::task::spawn_blocking(move || mirrors.keep(&url, &name, &commit)).await;
+        let _ = tokio::task::spawn_blocking(move || mirrors.keep_commit(&url, &name, &commit)).await;
     }
 
     /// From now on this revision counts, and is published.
-    async fn put_in_force(&mut self, in_force: InForce, opened: Opened) {
-        let is_first = self.in_force.is_none();
-        let resumes = is_first && self.was_published(&in_force.revision).await;
-        self.in_force = Some(in_force);
-        let before = self.workshop.accept(&opened);
-        self.plan_publication(opened, &before, resumes);
+    async fn activate(&mut self, active: ActiveRevision, rendered: RenderedRevision) {
+        let is_first = self.active.is_none();
+        let resumes = is_first && self.was_published(&active.revision).await;
+        self.active = Some(active);
+        let before = self.builder.accept(&rendered);
+        self.plan_publication(rendered, &before, resumes);
     }
 
     /// After a start with nothing in force: the last good revision, if the mirror still has it.
-    pub(super) async fn fall_back(&mut self) {
-        if self.workshop.has_any() {
+    pub(super) async fn restore_last_good(&mut self) {
+        if self.builder.has_any() {
             return;
         }
         let Some(commit) = self.report.commit.clone() else { return };
         let Some(shown) = self.report.revision.clone() else { return };
         let revision = Revision { shown: shown.as_str().into(), commit: commit.id.as_str().into() };
         let (url, path) = (self.object.spec.url.clone(), self.object.spec.path.clone());
-        let opened = if self.was_in_force(&revision).await {
-            self.open(&revision).await
+        let rendered = if self.was_active(&revision).await {
+            self.build(&revision).await
         } else {
             let message = "it was not in force here with this url and path, and spec.verify asks for a signature";
             Err(Finding::new("Unsigned", message, false))
         };
-        match opened {
-            Ok(opened) => {
+        match rendered {
+            Ok(rendered) => {
                 info!(source = %self.name, revision = %revision.shown, "the last good revision is in force");
-                self.put_in_force(InForce { url, path, revision }, opened).await;
+                self.activate(ActiveRevision { url, path, revision }, rendered).await;
             }
             Err(finding) => {
-                if self.is_news("last good", &finding) {
+                if self.is_new("last good", &finding) {
                     warn!(source = %self.name, revision = %revision.shown, "the last good revision cannot be used: {}", finding.message);
                 }
             }
@@ -116,7 +116,7 @@ impl Source {
 
     /// Whether what the status calls the last good revision is known to have been in force, as far as it must be: where
     /// signatures are asked for, the word of a status is not enough.
-    async fn was_in_force(&self, revision: &Revision) -> bool {
+    async fn was_active(&self, revision: &Revision) -> bool {
         self.object.spec.verify.is_none() || self.is_kept(revision).await
     }
 
@@ -135,12 +135,12 @@ impl Source {
     }
 
     /// Reads, checks and renders a revision.
-    async fn open(&mut self, revision: &Revision) -> Result<Opened, Finding> {
-        let (mirrors, workshop) = (self.with.mirrors.clone(), self.workshop.clone());
+    async fn build(&mut self, revision: &Revision) -> Result<RenderedRevision, Finding> {
+        let (mirrors, builder) = (self.with.mirrors.clone(), self.builder.clone());
         let (url, path) = (self.object.spec.url.clone(), self.object.spec.path.clone());
-        let before = self.in_force.clone();
+        let before = self.active.clone();
         let (namespace, source, wanted) = (self.namespace.clone(), self.name.clone(), revision.clone());
-        let opened = tokio::task::spawn_blocking(move || {
+        let rendered = tokio::task::spawn_blocking(move || {
             let unreadable = |error: reeve_reconciler_git::MirrorError| {
                 Finding::new(error.reason(), reeve_process::error_chain(&error), false)
             };
@@ -148,8 +148,8 @@ impl Source {
             let before =
                 before.and_then(|before| mirrors.tree(&before.url, &before.revision.commit, &before.path).ok());
             let before = before.as_ref().map(|tree| tree as &dyn reeve_renderer::tree::Tree);
-            workshop.open(&tree, before, &wanted, (&namespace, &source)).map_err(|error| match error {
-                OpenError::Refused { ref findings } => {
+            builder.build(&tree, before, &wanted, (&namespace, &source)).map_err(|error| match error {
+                BuildError::Refused { ref findings } => {
                     let errors = findings.iter().filter(|finding| finding.is_error());
                     let reason = if errors.clone().any(|finding| finding.code == "released-chart") {
                         "ReleasedChartChanged"
@@ -158,11 +158,12 @@ impl Source {
                     };
                     Finding { count: Some(errors.count()), ..Finding::new(reason, error.to_string(), false) }
                 }
-                OpenError::Read(_) => Finding::new("Unreadable", reeve_process::error_chain(&error), true),
+                BuildError::Read(_) => Finding::new("Unreadable", reeve_process::error_chain(&error), true),
             })
         });
-        let opened = opened.await.unwrap_or_else(|_| Err(Finding::new("Unreadable", "the render broke off", true)))?;
-        self.check_claims(&opened).await?;
-        Ok(opened)
+        let rendered =
+            rendered.await.unwrap_or_else(|_| Err(Finding::new("Unreadable", "the render broke off", true)))?;
+        self.check_claims(&rendered).await?;
+        Ok(rendered)
     }
 }

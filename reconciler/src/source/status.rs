@@ -12,7 +12,7 @@ use reeve_crds::{GitSource, GitSourceStatus, State};
 use crate::metrics::SourceFacts;
 use reeve_reconciler_engine::conditions::set_condition;
 use reeve_reconciler_engine::desired::Revision;
-use reeve_reconciler_engine::rollup::{Standing, severity};
+use reeve_reconciler_engine::rollup::{RuntimeSummary, severity};
 use reeve_reconciler_engine::text::truncate;
 use reeve_reconciler_git::{CommitFacts, Fetched, is_signature_reason};
 
@@ -64,7 +64,7 @@ pub(super) struct Report {
     /// Why Runtimes are not what the revision in force makes of them.
     pub(super) unwritten: BTreeMap<Arc<str>, Finding>,
     /// Why pushes are not told of.
-    pub(super) deaf: Option<Finding>,
+    pub(super) webhook_failure: Option<Finding>,
     /// What was signed last as it should be, and by whom.
     verified: Option<(String, String)>,
     /// Why nothing is trusted, or what is in force is not.
@@ -238,13 +238,13 @@ pub(super) fn withheld(conditions: &[Condition]) -> Option<Finding> {
 pub(super) fn source(
     report: &Report,
     object: &GitSource,
-    runtimes: &BTreeMap<Arc<str>, Standing>,
+    runtimes: &BTreeMap<Arc<str>, RuntimeSummary>,
     now: Timestamp,
 ) -> GitSourceStatus {
     let worst = runtimes
         .iter()
-        .filter(|(_, standing)| standing.state != State::Ready)
-        .max_by_key(|(_, standing)| severity(standing.state));
+        .filter(|(_, summary)| summary.state != State::Ready)
+        .max_by_key(|(_, summary)| severity(summary.state));
     let (state, why, message) = summary(report, object, worst);
     let mut conditions = report.conditions.clone();
     let mut set = |kind, holds, reason: &str, message: &str| {
@@ -298,7 +298,7 @@ pub(super) fn source(
     }
 }
 
-type Worst<'a> = Option<(&'a Arc<str>, &'a Standing)>;
+type Worst<'a> = Option<(&'a Arc<str>, &'a RuntimeSummary)>;
 
 fn summary(report: &Report, object: &GitSource, worst: Worst<'_>) -> (State, String, String) {
     if object.metadata.deletion_timestamp.is_some() {
@@ -328,28 +328,26 @@ fn summary(report: &Report, object: &GitSource, worst: Worst<'_>) -> (State, Str
     if report.revision.is_none() {
         return (State::Processing, reason::PROGRESSING.to_owned(), "nothing was fetched yet".to_owned());
     }
-    if let Some(finding) = &report.deaf {
+    if let Some(finding) = &report.webhook_failure {
         let message = format!("spec.webhook: {}; until then pushes are seen with the interval", finding.message);
         return (State::Warning, finding.reason.to_owned(), message);
     }
     match worst {
         None => (State::Ready, reason::SUCCEEDED.to_owned(), "all runtimes are ready".to_owned()),
-        Some((_, Standing { state: State::Suspended, .. })) => {
+        Some((_, RuntimeSummary { state: State::Suspended, .. })) => {
             (State::Ready, reason::SUCCEEDED.to_owned(), "all runtimes are ready or suspended".to_owned())
         }
         // That a runtime goes does not mean that its source does.
-        Some((name, Standing { state: State::Deleting, message, .. })) => {
+        Some((name, RuntimeSummary { state: State::Deleting, message, .. })) => {
             (State::Processing, reason::PROGRESSING.to_owned(), format!("{name} is on its way out: {message}"))
         }
-        Some((name, standing)) => {
-            (standing.state, "RuntimeNotReady".to_owned(), format!("{name}: {}", standing.message))
-        }
+        Some((name, summary)) => (summary.state, "RuntimeNotReady".to_owned(), format!("{name}: {}", summary.message)),
     }
 }
 
-fn counts(runtimes: &BTreeMap<Arc<str>, Standing>) -> RuntimeCounts {
+fn counts(runtimes: &BTreeMap<Arc<str>, RuntimeSummary>) -> RuntimeCounts {
     let count = |wanted| {
-        let matching = runtimes.values().filter(|standing| standing.state == wanted).count();
+        let matching = runtimes.values().filter(|summary| summary.state == wanted).count();
         i32::try_from(matching).unwrap_or(i32::MAX)
     };
     let total = i32::try_from(runtimes.len()).unwrap_or(i32::MAX);
@@ -367,13 +365,13 @@ fn counts(runtimes: &BTreeMap<Arc<str>, Standing>) -> RuntimeCounts {
     }
 }
 
-fn not_ready(runtimes: &BTreeMap<Arc<str>, Standing>) -> Vec<NotReady> {
-    let mut all: Vec<_> = runtimes.iter().filter(|(_, standing)| standing.state != State::Ready).collect();
-    all.sort_by_key(|(name, standing)| (std::cmp::Reverse(severity(standing.state)), (*name).clone()));
-    let lines = all.into_iter().take(10).map(|(name, standing)| NotReady {
+fn not_ready(runtimes: &BTreeMap<Arc<str>, RuntimeSummary>) -> Vec<NotReady> {
+    let mut all: Vec<_> = runtimes.iter().filter(|(_, summary)| summary.state != State::Ready).collect();
+    all.sort_by_key(|(name, summary)| (std::cmp::Reverse(severity(summary.state)), (*name).clone()));
+    let lines = all.into_iter().take(10).map(|(name, summary)| NotReady {
         name: name.to_string(),
-        state: standing.state,
-        message: truncate(&standing.message, MESSAGE),
+        state: summary.state,
+        message: truncate(&summary.message, MESSAGE),
     });
     lines.collect()
 }

@@ -8,7 +8,7 @@ use reeve_crds::git_source::Verify;
 use super::Source;
 use super::status::Finding;
 use reeve_reconciler_engine::desired::Revision;
-use reeve_reconciler_engine::news::News;
+use reeve_reconciler_engine::notification::NotificationBody;
 use reeve_reconciler_git::{Fetched, MirrorError, SignedBy, TrustedKeys, is_signature_reason};
 
 /// Why a revision cannot be trusted.
@@ -40,9 +40,9 @@ impl Source {
         match distrust {
             Distrust::Keys(finding) => {
                 self.failures += 1;
-                self.tell("signature", &finding);
+                self.record_failure("signature", &finding);
                 self.report.distrust(finding);
-                self.fall_back().await;
+                self.restore_last_good().await;
             }
             Distrust::Revision(finding) if self.report.is_in_force(fetched) => {
                 self.doubted(fetched, &finding).await;
@@ -57,14 +57,17 @@ impl Source {
     async fn doubted(&mut self, fetched: &Fetched, finding: &Finding) {
         let message = format!("{} stays in force, but is no longer trusted: {}", fetched.revision, finding.message);
         let finding = Finding::new(finding.reason, message, false);
-        if self.tell("signature", &finding) {
-            self.news(News::Held { revision: fetched.revision.clone(), message: finding.message.clone() });
+        if self.record_failure("signature", &finding) {
+            self.notify(NotificationBody::Rejected {
+                revision: fetched.revision.clone(),
+                message: finding.message.clone(),
+            });
         }
         if self.report.rejected.take().is_some() {
             self.recovered("revision");
         }
         self.report.distrust(finding);
-        self.fall_back().await;
+        self.restore_last_good().await;
     }
 
     /// There is a revision that was never in force, and is not trusted.

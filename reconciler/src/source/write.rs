@@ -8,12 +8,12 @@ use reeve_crds::{GitSource, Runtime, State};
 use serde_json::Value;
 
 use super::Source;
+use super::builder::{Changed, RenderedRevision};
 use super::object::is_as;
 use super::status::Finding;
-use super::workshop::{Changed, Opened};
 use reeve_reconciler_engine::FIELD_MANAGER;
-use reeve_reconciler_engine::refusal::{Reason, Refusal};
-use reeve_reconciler_engine::rollup::Standing;
+use reeve_reconciler_engine::api_error::{ApiError, Reason};
+use reeve_reconciler_engine::rollup::RuntimeSummary;
 use reeve_reconciler_engine::runtime::DesiredState;
 
 impl Source {
@@ -25,9 +25,9 @@ impl Source {
 
     /// A revision that has a runtime of another source is a mistake in Git, unlike all else that may keep a Runtime from
     /// being written.
-    pub(super) async fn check_claims(&self, opened: &Opened) -> Result<(), Finding> {
+    pub(super) async fn check_claims(&self, rendered: &RenderedRevision) -> Result<(), Finding> {
         let mut asked = std::collections::BTreeSet::new();
-        for (name, ..) in &opened.changed {
+        for (name, ..) in &rendered.changed {
             let is_asked = self.other_named(name).is_none_or(|other| !asked.insert(other));
             if !is_asked && let Ok(Some(other)) = self.other_source(name).await {
                 return Err(claimed(name, &other));
@@ -46,10 +46,10 @@ impl Source {
     }
 
     fn send_desired(&self, (name, desired, _): &Changed, written: Option<&Arc<Runtime>>) {
-        let awaited = Standing {
+        let awaited = RuntimeSummary {
             state: State::Processing,
             message: format!("{} was not looked at yet", desired.revision.shown),
-            ..Standing::default()
+            ..RuntimeSummary::default()
         };
         self.with.runtimes.update_message(&self.namespace, name, &mut |message| {
             let is_other = match &message.desired {
@@ -104,15 +104,15 @@ impl Source {
         match api.patch(name, &params, &Patch::Apply(object)).await {
             Ok(written) => Ok(Some(written)),
             Err(error) => {
-                let refusal = Refusal::of(&error);
+                let api_error = ApiError::of(&error);
                 let is_going = |there: &Arc<Runtime>| there.metadata.deletion_timestamp.is_some();
-                let going = there.filter(is_going).filter(|_| refusal.reason == Reason::Invalid);
+                let going = there.filter(is_going).filter(|_| api_error.reason == Reason::Invalid);
                 let held_by = going.and_then(|there| there.metadata.finalizers.as_ref().map(|all| all.join(", ")));
                 let message = match held_by {
                     Some(held_by) => format!("cannot write Runtime {name}: it is being deleted, and held by {held_by}"),
-                    None => format!("cannot write Runtime {name}: {}", refusal.message),
+                    None => format!("cannot write Runtime {name}: {}", api_error.message),
                 };
-                Err(Finding::new(refusal.reason.as_str(), message, refusal.transient))
+                Err(Finding::new(api_error.reason.as_str(), message, api_error.transient))
             }
         }
     }
@@ -130,9 +130,9 @@ impl Source {
         match api.get_opt(&other).await {
             Ok(there) => Ok(there.map(|_| other)),
             Err(error) => {
-                let refusal = Refusal::of(&error);
-                let message = format!("cannot read GitSource {other}: {}", refusal.message);
-                Err(Finding::new(refusal.reason.as_str(), message, refusal.transient))
+                let api_error = ApiError::of(&error);
+                let message = format!("cannot read GitSource {other}: {}", api_error.message);
+                Err(Finding::new(api_error.reason.as_str(), message, api_error.transient))
             }
         }
     }

@@ -7,10 +7,10 @@ use reeve_renderer_objects::bundle::COMPONENT_LABEL;
 use serde_json::Value;
 
 use super::{Applier, ApplyError, Sending, Write, api};
+use crate::api_error::Reason;
 use crate::cluster::{JSON_PATCH, METADATA_ONLY};
 use crate::fields::{self, Conflicts};
 use crate::owner::{self, Owner, Settlement};
-use crate::refusal::Reason;
 
 impl Applier {
     /// What is done about a conflict: the version against which to force, if so; otherwise the plain way is free now.
@@ -22,7 +22,7 @@ impl Applier {
     ) -> Result<Option<String>, ApplyError> {
         let key = &write.object.key;
         let got = api(write.client.clone(), write.kind, key).get_metadata_opt(&key.name).await;
-        let got = self.answered(got).map_err(|refusal| ApplyError::Refused { object: key.clone(), refusal })?;
+        let got = self.answered(got).map_err(|api_error| ApplyError::Refused { object: key.clone(), api_error })?;
         let Some(there) = got else { return Ok(None) };
         match owner::settle(&conflict, &there.metadata, &self.owner, freed, self.adoption) {
             Settlement::Force => Ok(there.metadata.resource_version),
@@ -54,7 +54,9 @@ impl Applier {
         let types = (JSON_PATCH, METADATA_ONLY);
         match self.patch(write.client, write.object, write.kind, types, "", &patch).await {
             Ok(_) => Ok(true),
-            Err(Sending::Refused(refusal)) if matches!(refusal.reason, Reason::Conflict | Reason::Invalid) => Ok(true),
+            Err(Sending::Refused(api_error)) if matches!(api_error.reason, Reason::Conflict | Reason::Invalid) => {
+                Ok(true)
+            }
             Err(sending) => Err(sending.about(write.object)),
         }
     }

@@ -10,16 +10,16 @@ use serde_json::Value;
 
 use super::contend::is_free;
 use super::{Applier, ApplyError, Sending, body};
+use crate::api_error::Reason;
 use crate::cluster::{APPLY_PATCH, JSON, Kind, MERGE_PATCH};
 use crate::desired::DesiredObject;
 use crate::fields::{self, managed_fields};
 use crate::merge_patch;
 use crate::owner::{self, Settlement};
-use crate::refusal::Reason;
 
 /// What an apply would do.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Foreseen {
+pub enum DryRun {
     /// The object would be like this.
     Applied(Value),
     /// It would be deleted and made anew, since a field of it cannot change: why.
@@ -28,12 +28,12 @@ pub enum Foreseen {
 
 impl Applier {
     /// What [`Applier::apply`] would make of an object that is like `live` now, whole. `known` as there.
-    pub async fn foresee(
+    pub async fn dry_run(
         &self,
         object: &DesiredObject,
         live: Option<&Value>,
         known: bool,
-    ) -> Result<Foreseen, ApplyError> {
+    ) -> Result<DryRun, ApplyError> {
         let kind = self.kind(object).await?;
         let ours = live.filter(|live| is_ours(live));
         if self.adoption == Adoption::Never && !known && live.is_some() && ours.is_none() {
@@ -41,11 +41,11 @@ impl Applier {
         }
         let body = body(object, ours, &self.owner);
         let metadata = live.and_then(|live| ObjectMeta::deserialize(&live["metadata"]).ok()).unwrap_or_default();
-        let asked = match self.ask(object, &kind, APPLY_PATCH, "force=false", &body).await? {
+        let asked = match self.dry_run_patch(object, &kind, APPLY_PATCH, "force=false", &body).await? {
             Err(Sending::Conflict(conflict)) => {
                 match owner::settle(&conflict, &metadata, &self.owner, None, self.adoption) {
                     Settlement::Force | Settlement::TakeOver => {
-                        self.ask(object, &kind, APPLY_PATCH, "force=true", &body).await?
+                        self.dry_run_patch(object, &kind, APPLY_PATCH, "force=true", &body).await?
                     }
                     Settlement::Claimed(owner) => {
                         let component = metadata.labels.and_then(|mut labels| labels.remove(COMPONENT_LABEL));
@@ -57,18 +57,18 @@ impl Applier {
             other => other,
         };
         let value = match asked {
-            Err(Sending::Refused(refusal)) if refusal.reason == Reason::Immutable => {
-                let message = refusal.message.clone();
-                return self.may_recreate(object, &refusal).map(|()| Foreseen::Anew(message));
+            Err(Sending::Refused(api_error)) if api_error.reason == Reason::Immutable => {
+                let message = api_error.message.clone();
+                return self.may_recreate(object, &api_error).map(|()| DryRun::Anew(message));
             }
             other => other.map_err(|sending| sending.about(object))?,
         };
-        self.foresee_takeover(object, &kind, live, value).await.map(Foreseen::Applied)
+        self.dry_run_takeover(object, &kind, live, value).await.map(DryRun::Applied)
     }
 
     /// An apply makes the fields of `kubectl apply` ours and applies once more, which one request cannot foresee: what
     /// that takes away is taken away here, and the API server is asked what it makes of the rest.
-    async fn foresee_takeover(
+    async fn dry_run_takeover(
         &self,
         object: &DesiredObject,
         kind: &Kind,
@@ -90,10 +90,10 @@ impl Applier {
         }
         let Some(patch) = merge_patch::difference(&live, &left) else { return Ok(value) };
         let patch = serde_json::to_vec(&patch).unwrap_or_default();
-        self.ask(object, kind, MERGE_PATCH, "", &patch).await?.map_err(|sending| sending.about(object))
+        self.dry_run_patch(object, kind, MERGE_PATCH, "", &patch).await?.map_err(|sending| sending.about(object))
     }
 
-    async fn ask(
+    async fn dry_run_patch(
         &self,
         object: &DesiredObject,
         kind: &Kind,

@@ -5,11 +5,11 @@ use std::time::Duration;
 use reeve_process::gate::GatedClientError;
 use reeve_renderer_objects::key::ObjectKey;
 
+use crate::api_error::ApiError;
 use crate::cluster::{Account, KindsError};
 use crate::fields::Conflicts;
 use crate::owner::Owner;
 use crate::plan;
-use crate::refusal::Refusal;
 
 /// An object could not be applied.
 #[derive(Debug, thiserror::Error)]
@@ -43,12 +43,12 @@ pub enum ApplyError {
         wanted: &'static str,
     },
     /// The API server refused, or could not be asked.
-    #[error("{object}: {}", refusal.message)]
+    #[error("{object}: {}", api_error.message)]
     Refused {
         /// The object.
         object: ObjectKey,
         /// What it said.
-        refusal: Refusal,
+        api_error: ApiError,
     },
     /// Another applier has fields that we want.
     #[error(
@@ -126,9 +126,9 @@ impl ApplyError {
         match self {
             Self::Client { .. } => "Unreachable",
             Self::Kind { cause: KindsError::Missing { .. }, .. } => "MissingKind",
-            Self::Kind { cause: KindsError::Ask { cause, .. }, .. } => Refusal::of(cause).reason.as_str(),
+            Self::Kind { cause: KindsError::Ask { cause, .. }, .. } => ApiError::of(cause).reason.as_str(),
             Self::WrongScope { .. } => "Invalid",
-            Self::Refused { refusal, .. } => refusal.reason.as_str(),
+            Self::Refused { api_error, .. } => api_error.reason.as_str(),
             Self::Conflict { .. } | Self::Claimed { .. } | Self::Unsteady { .. } | Self::Exists { .. } => "Conflict",
             Self::Immutable { .. } => "Immutable",
             Self::Stuck { .. } => "TimedOut",
@@ -139,8 +139,8 @@ impl ApplyError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Client { .. } | Self::Stuck { .. } | Self::Unsteady { .. } => true,
-            Self::Kind { cause: KindsError::Ask { cause, .. }, .. } => Refusal::of(cause).transient,
-            Self::Refused { refusal, .. } => refusal.transient,
+            Self::Kind { cause: KindsError::Ask { cause, .. }, .. } => ApiError::of(cause).transient,
+            Self::Refused { api_error, .. } => api_error.transient,
             Self::Kind { cause: KindsError::Missing { .. }, .. }
             | Self::WrongScope { .. }
             | Self::Conflict { .. }
@@ -153,7 +153,7 @@ impl ApplyError {
     /// How long the server asks to wait.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
-            Self::Refused { refusal, .. } => refusal.retry_after,
+            Self::Refused { api_error, .. } => api_error.retry_after,
             _ => None,
         }
     }

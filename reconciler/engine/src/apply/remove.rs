@@ -11,9 +11,9 @@ use kube::runtime::watcher::{self, Event};
 use reeve_renderer_objects::key::ObjectKey;
 
 use super::{Applier, ApplyError, api};
+use crate::api_error::{ApiError, Reason};
 use crate::cluster::Kind;
 use crate::live::Live;
-use crate::refusal::{Reason, Refusal};
 
 /// What became of an object that was deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,32 +44,32 @@ impl Applier {
             }
             Ok(_) => {
                 self.cluster.breaker().answered();
-                self.hub.gone(key, uid);
+                self.watch_cache.gone(key, uid);
                 Ok(Gone::Yes)
             }
             // 409: the precondition does not hold, so what is there is not what we made.
             Err(error) if is_gone(&error, uid.is_some()) => {
-                self.hub.gone(key, uid);
+                self.watch_cache.gone(key, uid);
                 Ok(Gone::Before)
             }
             Err(error) => {
-                let refusal = self.answered::<()>(Err(error)).err();
-                refusal.map_or(Ok(Gone::Yes), |refusal| Err(ApplyError::Refused { object: key.clone(), refusal }))
+                let api_error = self.answered::<()>(Err(error)).err();
+                api_error.map_or(Ok(Gone::Yes), |api_error| Err(ApplyError::Refused { object: key.clone(), api_error }))
             }
         }
     }
 
     /// Whether a write of an object may yet be done.
     pub fn is_under_way(&self, key: &ObjectKey) -> bool {
-        self.cluster.flights().has(key)
+        self.cluster.in_flight().has(key)
     }
 
     /// An object as it is once no write of it is under way any more; `None` if it is not there.
-    pub async fn landed(&self, key: &ObjectKey, kind: &Kind) -> Result<Option<Live>, ApplyError> {
-        self.cluster.flights().landed(key).await;
+    pub async fn settled(&self, key: &ObjectKey, kind: &Kind) -> Result<Option<Live>, ApplyError> {
+        self.cluster.in_flight().settled(key).await;
         let api = api(self.client()?, kind, key);
         let got = self.answered(self.in_time(api.get_metadata_opt(&key.name)).await);
-        let got = got.map_err(|refusal| ApplyError::Refused { object: key.clone(), refusal })?;
+        let got = got.map_err(|api_error| ApplyError::Refused { object: key.clone(), api_error })?;
         Ok(got.map(|object| Live::of(&object.metadata, None)))
     }
 
@@ -103,7 +103,7 @@ impl Applier {
                 return Err(ApplyError::Stuck { object: key.clone(), holders });
             }
         }
-        self.hub.gone(key, None);
+        self.watch_cache.gone(key, None);
         Ok(())
     }
 }
@@ -111,8 +111,8 @@ impl Applier {
 /// Whether the object that was to be deleted is not there. One whose kind is not served, or not in that version, may be.
 fn is_gone(error: &kube::Error, only_one: bool) -> bool {
     match error {
-        kube::Error::Api(status) if status.code == 404 => Refusal::of(error).reason != Reason::MissingKind,
-        kube::Error::Api(status) => only_one && status.code == 409 && Refusal::of(error).reason == Reason::Conflict,
+        kube::Error::Api(status) if status.code == 404 => ApiError::of(error).reason != Reason::MissingKind,
+        kube::Error::Api(status) => only_one && status.code == 409 && ApiError::of(error).reason == Reason::Conflict,
         _ => false,
     }
 }

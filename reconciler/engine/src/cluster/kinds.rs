@@ -88,7 +88,7 @@ impl Kinds {
 
     /// All kinds of a group and version by name, asked for now. One that is not served has none.
     pub async fn served(&self, api_version: &str) -> Result<Served, KindsError> {
-        let served = match self.ask(api_version).await {
+        let served = match self.discover(api_version).await {
             Ok(served) => Arc::new(served),
             Err(kube::Error::Api(status)) if status.code == 404 => {
                 self.forget(api_version);
@@ -125,7 +125,7 @@ impl Kinds {
         self.lock().remove(api_version);
     }
 
-    async fn ask(&self, api_version: &str) -> Result<HashMap<String, Kind>, kube::Error> {
+    async fn discover(&self, api_version: &str) -> Result<HashMap<String, Kind>, kube::Error> {
         let list = if api_version.contains('/') {
             self.client.list_api_group_resources(api_version).await?
         } else {

@@ -8,7 +8,7 @@ use reeve_renderer_objects::bundle::Bundle;
 use reeve_renderer_objects::key::ObjectKey;
 
 use super::as_json;
-use crate::ledger::object_ref;
+use crate::inventory::object_ref;
 use crate::payload::{self, Pointer};
 
 /// What is left to others in one runtime.

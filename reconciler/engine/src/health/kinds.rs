@@ -22,14 +22,14 @@ pub(super) fn service(object: &Value) -> Health {
 
 pub(super) fn definition(object: &Value) -> Health {
     if let Some(names) = Condition::find(object, "NamesAccepted").filter(Condition::is_false) {
-        return Health::failed(names.told());
+        return Health::failed(names.sentence());
     }
     match Condition::find(object, "Established") {
         Some(established) if established.is_true() => Health::current(""),
         Some(established) if established.is_false() && established.reason != "Installing" => {
-            Health::failed(established.told())
+            Health::failed(established.sentence())
         }
-        Some(established) => Health::in_progress(established.told()),
+        Some(established) => Health::in_progress(established.sentence()),
         None => Health::in_progress("not established yet"),
     }
 }
@@ -37,7 +37,7 @@ pub(super) fn definition(object: &Value) -> Health {
 pub(super) fn api_service(object: &Value) -> Health {
     match Condition::find(object, "Available") {
         Some(available) if available.is_true() => Health::current(""),
-        Some(available) => Health::in_progress(available.told()),
+        Some(available) => Health::in_progress(available.sentence()),
         None => Health::in_progress("not available yet"),
     }
 }

@@ -14,11 +14,12 @@ const SCHEDULING: Duration = Duration::from_secs(15);
 pub(super) fn pod(object: &Value, now: Timestamp) -> Health {
     match text(object, "/status/phase") {
         Some("Succeeded") => Health::current("it ran to its end"),
-        Some("Failed") => Health::failed(told(object).unwrap_or_else(|| "it ran and failed".to_owned())),
+        Some("Failed") => Health::failed(waiting_reason(object).unwrap_or_else(|| "it ran and failed".to_owned())),
         Some("Running") => match Condition::find(object, "Ready") {
             Some(ready) if ready.is_true() => Health::current(""),
-            ready => crashing(object)
-                .unwrap_or_else(|| Health::in_progress(ready.map_or_else(|| "not ready".to_owned(), |it| it.told()))),
+            ready => crashing(object).unwrap_or_else(|| {
+                Health::in_progress(ready.map_or_else(|| "not ready".to_owned(), |it| it.sentence()))
+            }),
         },
         Some("Pending") => crashing(object).or_else(|| unschedulable(object, now)).unwrap_or_else(|| {
             Health::in_progress(waiting(object).unwrap_or_else(|| "its containers have not started".to_owned()))
@@ -27,7 +28,7 @@ pub(super) fn pod(object: &Value, now: Timestamp) -> Health {
     }
 }
 
-fn told(object: &Value) -> Option<String> {
+fn waiting_reason(object: &Value) -> Option<String> {
     text(object, "/status/message").or_else(|| text(object, "/status/reason")).map(str::to_owned)
 }
 
@@ -56,9 +57,9 @@ fn unschedulable(object: &Value, now: Timestamp) -> Option<Health> {
         Condition::find(object, "PodScheduled").filter(|it| it.is_false() && it.reason == "Unschedulable")?;
     let since = scheduled.since.or_else(|| text(object, "/metadata/creationTimestamp")?.parse().ok());
     Some(match since.map(|since| after(since, SCHEDULING)) {
-        Some(late) if late <= now => Health::failed(scheduled.told()),
-        Some(late) => Health::in_progress_until(late, scheduled.told()),
-        None => Health::in_progress(scheduled.told()),
+        Some(late) if late <= now => Health::failed(scheduled.sentence()),
+        Some(late) => Health::in_progress_until(late, scheduled.sentence()),
+        None => Health::in_progress(scheduled.sentence()),
     })
 }
 
@@ -67,7 +68,7 @@ pub(super) fn job(object: &Value) -> Health {
         return Health::current("it ran to its end");
     }
     if let Some(failed) = Condition::find(object, "Failed").filter(Condition::is_true) {
-        return Health::failed(failed.told());
+        return Health::failed(failed.sentence());
     }
     if object.pointer("/spec/suspend") == Some(&Value::Bool(true)) {
         // A Job that somebody waits for is not done because a queue holds it back.

@@ -47,7 +47,7 @@ pub(super) fn deployment(object: &Value) -> Health {
     let updated = integer(object, "/status/updatedReplicas").unwrap_or(0);
     let progressing = Condition::find(object, "Progressing");
     if let Some(condition) = progressing.as_ref().filter(|it| it.reason == "ProgressDeadlineExceeded") {
-        return Health::failed(condition.told());
+        return Health::failed(condition.sentence());
     }
     let created = [
         Count::of(object, "/status/replicas", want, "created"),
@@ -67,12 +67,12 @@ pub(super) fn deployment(object: &Value) -> Health {
     let is_done = progressing.as_ref().is_some_and(|it| it.is_true() && it.reason == "NewReplicaSetAvailable");
     if has_deadline && !is_done {
         return Health::in_progress(
-            progressing.map_or_else(|| "its replica set is not there yet".to_owned(), |it| it.told()),
+            progressing.map_or_else(|| "its replica set is not there yet".to_owned(), |it| it.sentence()),
         );
     }
     match Condition::find(object, "Available") {
         Some(condition) if condition.is_true() => Health::current(format!("{want} {}", replicas(want, "available"))),
-        Some(condition) => Health::in_progress(condition.told()),
+        Some(condition) => Health::in_progress(condition.sentence()),
         None => Health::in_progress("its controller has not said that it is available"),
     }
 }
@@ -124,7 +124,7 @@ pub(super) fn daemon_set(object: &Value) -> Health {
 
 pub(super) fn replica_set(object: &Value) -> Health {
     if let Some(condition) = Condition::find(object, "ReplicaFailure").filter(Condition::is_true) {
-        return Health::in_progress(condition.told());
+        return Health::in_progress(condition.sentence());
     }
     let want = wanted(object);
     let counts = [

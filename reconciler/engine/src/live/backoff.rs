@@ -5,8 +5,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use kube::runtime::watcher;
 
+use crate::api_error::{ApiError, Reason};
 use crate::clock::{after, since};
-use crate::refusal::{Reason, Refusal};
 
 /// For how long a first listing may be refused, by a server that says it will not last, before whoever waits is told.
 const GRACE: Duration = Duration::from_secs(10);
@@ -17,10 +17,10 @@ const RESET_AFTER: Duration = Duration::from_secs(30);
 
 /// Whether a refused first listing is tried again before anybody is told. A kind that discovery shows and that is not
 /// found all the same is about to be served.
-pub(super) fn waits(refusal: &Refusal, is_discovered: bool, waited: Duration) -> bool {
-    let passes = match refusal.reason {
+pub(super) fn waits(api_error: &ApiError, is_discovered: bool, waited: Duration) -> bool {
+    let passes = match api_error.reason {
         Reason::Throttled => true,
-        Reason::Unavailable => refusal.retry_after.is_some(),
+        Reason::Unavailable => api_error.retry_after.is_some(),
         Reason::MissingKind => is_discovered,
         _ => false,
     };
@@ -28,23 +28,23 @@ pub(super) fn waits(refusal: &Refusal, is_discovered: bool, waited: Duration) ->
 }
 
 /// What an error of a watch means, if it is the API server's.
-pub fn watch_refusal(error: &watcher::Error) -> Option<Refusal> {
+pub fn watch_error(error: &watcher::Error) -> Option<ApiError> {
     match error {
         watcher::Error::InitialListFailed(cause)
         | watcher::Error::WatchStartFailed(cause)
-        | watcher::Error::WatchFailed(cause) => Some(Refusal::of(cause)),
+        | watcher::Error::WatchFailed(cause) => Some(ApiError::of(cause)),
         watcher::Error::WatchError(_) | watcher::Error::NoResourceVersion => None,
     }
 }
 
 /// What is told of a refusal. An account that may look into some namespaces alone is not known to, unless its runtime
 /// says so.
-pub(super) fn told(refusal: &Refusal, looks_everywhere: bool) -> String {
-    match refusal.reason {
+pub(super) fn message(api_error: &ApiError, looks_everywhere: bool) -> String {
+    match api_error.reason {
         Reason::Forbidden if looks_everywhere => {
-            format!("{}; if the account is a tenant's, name its namespaces in target.namespaces", refusal.message)
+            format!("{}; if the account is a tenant's, name its namespaces in target.namespaces", api_error.message)
         }
-        _ => refusal.message.clone(),
+        _ => api_error.message.clone(),
     }
 }
 
@@ -58,13 +58,13 @@ pub struct WatchBackoff {
 
 impl WatchBackoff {
     /// How long to pause after one more failure.
-    pub fn delay(&mut self, refusal: Option<&Refusal>, now: Timestamp) -> Duration {
+    pub fn delay(&mut self, api_error: Option<&ApiError>, now: Timestamp) -> Duration {
         if since(now, self.resumed) > RESET_AFTER {
             self.failures = 0;
         }
         let pause = FIRST_PAUSE.saturating_mul(1 << self.failures.min(16)).min(LONGEST_PAUSE);
         self.failures += 1;
-        let asked = refusal.filter(|refusal| !is_starting(refusal)).and_then(|refusal| refusal.retry_after);
+        let asked = api_error.filter(|api_error| !is_starting(api_error)).and_then(|api_error| api_error.retry_after);
         let rest = asked.map_or(pause, |asked| asked.max(pause));
         self.resumed = after(now, rest);
         rest
@@ -73,8 +73,8 @@ impl WatchBackoff {
 
 /// Right after its CRD came the API server reads a kind into memory, which takes it some milliseconds; it can only ask for
 /// whole seconds.
-fn is_starting(refusal: &Refusal) -> bool {
-    refusal.message.contains("storage is (re)initializing")
+fn is_starting(api_error: &ApiError) -> bool {
+    api_error.message.contains("storage is (re)initializing")
 }
 
 #[cfg(test)]
@@ -83,32 +83,32 @@ mod tests {
 
     use super::*;
 
-    fn refusal(code: u16, message: &str, seconds: u32) -> Refusal {
+    fn api_error(code: u16, message: &str, seconds: u32) -> ApiError {
         let details = serde_json::json!({ "retryAfterSeconds": seconds });
         let status = serde_json::json!({ "code": code, "message": message, "details": details });
         let status: Status = serde_json::from_value(status).unwrap();
-        Refusal::of(&kube::Error::Api(Box::new(status)))
+        ApiError::of(&kube::Error::Api(Box::new(status)))
     }
 
     #[test]
     fn an_account_that_may_not_look_everywhere_is_told_how_to_look_elsewhere() {
-        let forbidden = refusal(403, "gadgets is forbidden", 0);
-        assert!(told(&forbidden, true).ends_with("name its namespaces in target.namespaces"));
-        assert_eq!(told(&forbidden, false), forbidden.message);
-        let starting = refusal(503, "starting", 1);
-        assert_eq!(told(&starting, true), starting.message);
+        let forbidden = api_error(403, "gadgets is forbidden", 0);
+        assert!(message(&forbidden, true).ends_with("name its namespaces in target.namespaces"));
+        assert_eq!(message(&forbidden, false), forbidden.message);
+        let starting = api_error(503, "starting", 1);
+        assert_eq!(message(&starting, true), starting.message);
     }
 
     #[test]
     fn only_what_passes_by_itself_is_waited_out_and_not_for_ever() {
         let soon = Duration::from_secs(1);
-        assert!(waits(&refusal(429, "storage is (re)initializing", 1), true, soon));
-        assert!(waits(&refusal(503, "starting", 1), true, soon));
-        assert!(waits(&refusal(404, "the server could not find the requested resource", 0), true, soon));
-        assert!(!waits(&refusal(404, "the server could not find the requested resource", 0), false, soon));
-        assert!(!waits(&refusal(503, "service unavailable", 0), true, soon));
-        assert!(!waits(&refusal(403, "gadgets is forbidden", 0), true, soon));
-        assert!(!waits(&refusal(429, "storage is (re)initializing", 1), true, GRACE));
+        assert!(waits(&api_error(429, "storage is (re)initializing", 1), true, soon));
+        assert!(waits(&api_error(503, "starting", 1), true, soon));
+        assert!(waits(&api_error(404, "the server could not find the requested resource", 0), true, soon));
+        assert!(!waits(&api_error(404, "the server could not find the requested resource", 0), false, soon));
+        assert!(!waits(&api_error(503, "service unavailable", 0), true, soon));
+        assert!(!waits(&api_error(403, "gadgets is forbidden", 0), true, soon));
+        assert!(!waits(&api_error(429, "storage is (re)initializing", 1), true, GRACE));
     }
 
     #[test]
@@ -127,8 +127,8 @@ mod tests {
 
     #[test]
     fn a_server_that_asks_for_time_gets_it_unless_it_only_starts_to_serve_a_kind() {
-        let rest = |refusal| WatchBackoff::default().delay(Some(&refusal), Timestamp::UNIX_EPOCH);
-        assert_eq!(rest(refusal(429, "too many requests", 7)), Duration::from_secs(7));
-        assert_eq!(rest(refusal(429, "storage is (re)initializing", 1)), FIRST_PAUSE);
+        let rest = |api_error| WatchBackoff::default().delay(Some(&api_error), Timestamp::UNIX_EPOCH);
+        assert_eq!(rest(api_error(429, "too many requests", 7)), Duration::from_secs(7));
+        assert_eq!(rest(api_error(429, "storage is (re)initializing", 1)), FIRST_PAUSE);
     }
 }

@@ -18,7 +18,7 @@ struct Seen {
     objects: BTreeMap<ObjectKey, (Live, u64)>,
     /// Counts what we put in ourselves after a write, which a listing begun earlier cannot know.
     writes: u64,
-    readers: HashMap<Owner, Vec<Dirty>>,
+    readers: HashMap<Owner, Vec<ChangedKeys>>,
 }
 
 /// Says of which objects a runtime wants to know whatever they say of themselves.
@@ -26,25 +26,25 @@ pub type Interest = Arc<dyn Fn(&ObjectKey) -> bool + Send + Sync>;
 
 /// The objects of one runtime that changed since somebody looked. Bounded by the number of its objects.
 #[derive(Clone, Default)]
-pub struct Dirty {
+pub struct ChangedKeys {
     marked: Arc<(Mutex<BTreeSet<ObjectKey>>, Notify)>,
     interest: Option<Interest>,
 }
 
-impl std::fmt::Debug for Dirty {
+impl std::fmt::Debug for ChangedKeys {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Dirty").field(&self.marked.0).finish()
+        f.debug_tuple("ChangedKeys").field(&self.marked.0).finish()
     }
 }
 
-impl Dirty {
+impl ChangedKeys {
     /// Resolves when something changed.
     pub async fn changed(&self) {
         self.marked.1.notified().await;
     }
 
     /// What changed since the last time.
-    pub fn take(&self) -> BTreeSet<ObjectKey> {
+    pub fn take_changed(&self) -> BTreeSet<ObjectKey> {
         std::mem::take(&mut *self.lock())
     }
 
@@ -84,20 +84,20 @@ impl Index {
             .any(|live| live.owner.as_ref() == Some(owner) && live.component.as_deref() == Some(component))
     }
 
-    pub(super) fn subscribe(&self, owner: Owner, interest: Option<Interest>) -> Dirty {
-        let dirty = Dirty { interest, ..Dirty::default() };
+    pub(super) fn subscribe(&self, owner: Owner, interest: Option<Interest>) -> ChangedKeys {
+        let changed_keys = ChangedKeys { interest, ..ChangedKeys::default() };
         let mut seen = self.lock();
         let readers = seen.readers.entry(owner).or_default();
         readers.retain(|reader| Arc::strong_count(&reader.marked) > 1);
-        readers.push(dirty.clone());
-        dirty
+        readers.push(changed_keys.clone());
+        changed_keys
     }
 
     /// An object as a watch saw it. What is older than what is known is left out.
     pub(super) fn seen(&self, key: ObjectKey, live: Live) {
         let mut seen = self.lock();
         let writes = seen.writes;
-        seen.put(key, live, writes);
+        seen.insert(key, live, writes);
     }
 
     /// An object as the answer to our own write shows it.
@@ -105,7 +105,7 @@ impl Index {
         let mut seen = self.lock();
         seen.writes += 1;
         let writes = seen.writes;
-        seen.put(key, live, writes);
+        seen.insert(key, live, writes);
     }
 
     /// An object is gone; one of the same name that is newer stays.
@@ -142,13 +142,13 @@ impl Index {
 }
 
 impl Listing {
-    pub(super) fn saw(&mut self, key: ObjectKey) {
+    pub(super) fn mark_seen(&mut self, key: ObjectKey) {
         self.seen.insert(key);
     }
 }
 
 impl Seen {
-    fn put(&mut self, key: ObjectKey, live: Live, writes: u64) {
+    fn insert(&mut self, key: ObjectKey, live: Live, writes: u64) {
         let before = self.objects.get(&key).map(|(before, _)| before.clone());
         if before.as_ref().is_some_and(|before| before.resource_version > live.resource_version) {
             return;
@@ -224,7 +224,7 @@ mod tests {
         index.written(key("before"), live(2, "x"));
         let mut listing = index.begin_listing();
         index.written(key("since"), live(9, "x"));
-        listing.saw(key("before"));
+        listing.mark_seen(key("before"));
         index.end_listing(&listing, |_| true);
         let left = ["gone", "before", "since"].map(|name| index.get(&key(name)).is_some());
         assert_eq!(left, [false, true, true]);
@@ -248,14 +248,14 @@ mod tests {
         let index = Index::default();
         let (ours, theirs) = (index.subscribe(owner("eu"), None), index.subscribe(owner("us"), None));
         index.seen(key("a"), live(1, "x"));
-        assert_eq!(ours.take().len(), 1);
+        assert_eq!(ours.take_changed().len(), 1);
         index.seen(key("a"), live(2, "x"));
-        assert!(ours.take().is_empty(), "nothing but the version changed");
+        assert!(ours.take_changed().is_empty(), "nothing but the version changed");
         index.gone(&key("a"), Some("2"));
-        assert!(ours.take().is_empty(), "another object went");
+        assert!(ours.take_changed().is_empty(), "another object went");
         index.gone(&key("a"), Some("1"));
-        assert_eq!(ours.take().len(), 1);
-        assert!(theirs.take().is_empty());
+        assert_eq!(ours.take_changed().len(), 1);
+        assert!(theirs.take_changed().is_empty());
     }
 
     #[test]
@@ -264,12 +264,12 @@ mod tests {
         let wants = |wanted: &'static str| Some(Arc::new(move |key: &ObjectKey| *key.name == *wanted) as Interest);
         let (ours, theirs) = (index.subscribe(owner("eu"), wants("a")), index.subscribe(owner("us"), wants("b")));
         index.seen(key("a"), Live { owner: Some(owner("ghost")), ..live(1, "x") });
-        assert_eq!(ours.take().len(), 1);
+        assert_eq!(ours.take_changed().len(), 1);
         index.gone(&key("a"), None);
-        assert_eq!(ours.take().len(), 1);
+        assert_eq!(ours.take_changed().len(), 1);
         let applied = Live { owner: Some(owner("ghost")), owned: Some("1".into()), ..live(2, "x") };
         index.seen(key("a"), applied);
-        assert!(ours.take().is_empty(), "who applied it is known, and it is not us");
-        assert!(theirs.take().is_empty());
+        assert!(ours.take_changed().is_empty(), "who applied it is known, and it is not us");
+        assert!(theirs.take_changed().is_empty());
     }
 }

@@ -49,9 +49,9 @@ impl Observed {
     fn runtimes(&self) -> [StateCounts; 2] {
         let rollups: Vec<Rollup> = lock(&self.0).rollups.iter().filter_map(Weak::upgrade).map(Rollup::from).collect();
         let mut counts = [StateCounts::default(); 2];
-        for standing in rollups.iter().flat_map(|rollup| rollup.all().into_values()) {
-            counts[0].add(standing.state, 1);
-            for (state, number) in &standing.components {
+        for summary in rollups.iter().flat_map(|rollup| rollup.all().into_values()) {
+            counts[0].add(summary.state, 1);
+            for (state, number) in &summary.components {
                 counts[1].add(*state, *number);
             }
         }

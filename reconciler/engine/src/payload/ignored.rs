@@ -102,7 +102,7 @@ impl Edits {
         match desired {
             _ if is_ours && owners.others.is_empty() => {}
             // The items of such a list have owners of their own; ours stay only if we go on sending them.
-            _ if keyed && is_ours => self.keep(live, way),
+            _ if keyed && is_ours => self.keep_live_value(live, way),
             _ if owners.is_whole_by_others() => self.remove.push(way.clone()),
             Value::Object(fields) if !fields.is_empty() && !owners.ours.is_some_and(Paths::is_whole) => {
                 for (name, value) in fields {
@@ -112,13 +112,13 @@ impl Edits {
                     way.pop();
                 }
             }
-            _ if is_ours => self.keep(live, way),
+            _ if is_ours => self.keep_live_value(live, way),
             _ => self.remove.push(way.clone()),
         }
     }
 
     /// Sends what lives, if anything does.
-    fn keep(&mut self, live: Option<&Value>, way: &[String]) {
+    fn keep_live_value(&mut self, live: Option<&Value>, way: &[String]) {
         match live {
             Some(value) => self.set.push((way.to_vec(), value.clone())),
             None => self.remove.push(way.to_vec()),

@@ -268,7 +268,7 @@ fn an_object() -> impl Strategy<Value = Option<Live>> {
     }))
 }
 
-fn a_wish() -> impl Strategy<Value = Wish> {
+fn a_wish() -> impl Strategy<Value = UserOverrides> {
     let apply = prop_oneof![3 => Just(Apply::Always), 1 => Just(Apply::IfMissing), 1 => Just(Apply::Never)];
     let drift =
         prop::option::of(prop_oneof![Just(DriftMode::Repair), Just(DriftMode::Report), Just(DriftMode::Ignore)]);
@@ -279,9 +279,9 @@ fn a_wish() -> impl Strategy<Value = Wish> {
 }
 
 /// What Git says of an object: its content and its annotations.
-type Wish = Option<(String, Options)>;
+type UserOverrides = Option<(String, Options)>;
 
-fn a_world() -> impl Strategy<Value = (Vec<(ObjectKey, Wish)>, Model)> {
+fn a_world() -> impl Strategy<Value = (Vec<(ObjectKey, UserOverrides)>, Model)> {
     let kinds = ["ConfigMap", "Deployment", "Namespace", "PersistentVolumeClaim", "CustomResourceDefinition"];
     let keys: Vec<ObjectKey> = kinds.iter().flat_map(|kind| [key(kind, "a"), key(kind, "b")]).collect();
     prop::collection::vec((a_wish(), an_entry(), an_object()), keys.len()).prop_map(move |states| {
@@ -320,7 +320,7 @@ proptest! {
                 let entry = model.entries.get(key);
                 prop_assert!(entry.is_some(), "the inventory claims it");
                 prop_assert!(!is_foreign(live, entry), "the object claims it");
-                prop_assert!(!is_precious(&key.group, &key.kind) || live.prune == Prune::Always, "{} is precious", key);
+                prop_assert!(!is_protected(&key.group, &key.kind) || live.prune == Prune::Always, "{} is precious", key);
                 prop_assert!(live.prune != Prune::Never);
             }
         }

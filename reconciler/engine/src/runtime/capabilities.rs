@@ -10,7 +10,7 @@ use crate::cluster::Cluster;
 
 /// What was found in the cluster, next to what was declared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Offer {
+pub(super) struct CapabilityReport {
     /// Version of Kubernetes.
     pub(super) version: String,
     /// Whether anything is declared.
@@ -19,7 +19,7 @@ pub(super) struct Offer {
     pub(super) lacking: Vec<String>,
 }
 
-impl Offer {
+impl CapabilityReport {
     /// What there is to say of it.
     pub(super) fn message(&self) -> String {
         if self.lacking.is_empty() {
@@ -30,7 +30,7 @@ impl Offer {
 }
 
 /// Asks the cluster. Nothing, if it cannot be asked: others tell of that.
-pub(super) async fn look(cluster: &Cluster, declared: &Capabilities, now: Timestamp) -> Option<Offer> {
+pub(super) async fn check(cluster: &Cluster, declared: &Capabilities, now: Timestamp) -> Option<CapabilityReport> {
     let version = cluster.version(now).await.ok()?;
     let mut served: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for (api_version, _) in declared.api_versions.iter().map(|name| split(name)) {
@@ -41,7 +41,7 @@ pub(super) async fn look(cluster: &Cluster, declared: &Capabilities, now: Timest
     }
     let lacking = lacking(declared, &version, &served);
     let declared = declared.kubernetes_version.is_some() || !declared.api_versions.is_empty();
-    Some(Offer { version, declared, lacking })
+    Some(CapabilityReport { version, declared, lacking })
 }
 
 /// What is declared and not so.

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kube::Api;
 use kube::api::ListParams;
-use reeve_crds::{Inventory, Runtime};
+use reeve_crds::{Inventory as InventoryPage, Runtime};
 use reeve_renderer_objects::key::ObjectKey;
 
 use super::Context;
 use crate::desired::DesiredComponent;
-use crate::ledger::{Entry, Ledger};
+use crate::inventory::{Entry, Inventory};
 use crate::live::Live;
 use crate::owner::Owner;
 use crate::plan::{self, ComponentPlan, View};
@@ -38,7 +38,7 @@ impl Context {
         let plan = self.plan(desired);
         let mut claimed: BTreeMap<Owner, Vec<&ObjectKey>> = BTreeMap::new();
         for (key, _) in &plan.claimed {
-            if let Some(owner) = self.hub.get(key).and_then(|live| live.owner) {
+            if let Some(owner) = self.watch_cache.get(key).and_then(|live| live.owner) {
                 claimed.entry(owner).or_default().push(key);
             }
         }
@@ -66,28 +66,28 @@ impl Context {
             return all();
         }
         match self.inventory_of(owner).await {
-            Ok(ledger) => keys.iter().filter(|key| ledger.get(key).is_some()).map(|key| (*key).clone()).collect(),
+            Ok(inventory) => keys.iter().filter(|key| inventory.get(key).is_some()).map(|key| (*key).clone()).collect(),
             Err(_) => all(),
         }
     }
 
     /// The inventory of another runtime. Pages that go with a Runtime that is gone say nothing any more.
-    async fn inventory_of(&self, owner: &Owner) -> Result<Ledger, kube::Error> {
+    async fn inventory_of(&self, owner: &Owner) -> Result<Inventory, kube::Error> {
         let own = self.cluster.own().map_err(|error| kube::Error::Service(error.into()))?;
-        let pages: Api<Inventory> = Api::namespaced(own.clone(), owner.namespace());
+        let pages: Api<InventoryPage> = Api::namespaced(own.clone(), owner.namespace());
         let pages = pages.list(&ListParams::default().fields(&format!("spec.runtime={}", owner.runtime()))).await?;
         let runtimes: Api<Runtime> = Api::namespaced(own, owner.namespace());
         let uid = runtimes.get_metadata_opt(owner.runtime()).await?.and_then(|runtime| runtime.metadata.uid);
-        let counts = |page: &Inventory| {
+        let counts = |page: &InventoryPage| {
             let owners = page.metadata.owner_references.as_deref().unwrap_or_default();
             owners.is_empty() || owners.iter().any(|owner| Some(&owner.uid) == uid.as_ref())
         };
         let pages = pages.items.into_iter().filter(counts).map(|page| (page.spec, page.metadata.into()));
-        Ok(Ledger::load(owner.runtime().into(), pages))
+        Ok(Inventory::load(owner.runtime().into(), pages))
     }
 
     pub(super) fn plan_as(&self, desired: &DesiredComponent, view: &dyn View) -> ComponentPlan {
-        let entries = self.keeper.entries_of(&desired.name);
+        let entries = self.inventory.entries_of(&desired.name);
         plan::component(desired, entries, view, &self.rules(), &|key| self.wanted.has(key))
     }
 }

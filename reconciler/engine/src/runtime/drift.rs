@@ -5,14 +5,14 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use reeve_crds::outcome::DriftedObject;
 use reeve_renderer_objects::key::ObjectKey;
 
-use super::Trouble;
+use super::ReconcileError;
 use super::contest::Turn;
-use super::work::{Done, Work};
+use super::run::{ComponentRun, Done};
 use crate::FIELD_MANAGER;
 use crate::apply::Applier;
 use crate::desired::DesiredObject;
 use crate::fields::{self, DriftedField};
-use crate::ledger::object_ref;
+use crate::inventory::object_ref;
 use crate::payload;
 
 /// An object that someone changed.
@@ -90,16 +90,16 @@ impl Drifted {
     }
 }
 
-impl Work {
+impl ComponentRun {
     /// Finds out who changed what, tells, and puts it right if that is wanted.
-    pub(super) async fn repair(&self, applier: &Applier, object: &DesiredObject) -> Result<Done, Trouble> {
+    pub(super) async fn repair(&self, applier: &Applier, object: &DesiredObject) -> Result<Done, ReconcileError> {
         let kind = applier.kind(object).await?;
         let Some(live) = applier.get(&object.key, &kind).await? else { return self.write(applier, object).await };
         let us = self.ctx.owner.manager();
         let wanted = payload::without(&object.value(), Some(&live), &object.ignored, &us);
         let managed = crate::fields::managed_fields(&live);
         let fields = fields::drifted(&wanted, &managed, &us);
-        let Some(seen) = self.ctx.hub.get(&object.key) else { return self.write(applier, object).await };
+        let Some(seen) = self.ctx.watch_cache.get(&object.key) else { return self.write(applier, object).await };
         if fields.is_empty() {
             // Ours as it was: the books were behind, or a field that others may change changed hands.
             self.record(object, &seen);
@@ -111,7 +111,7 @@ impl Work {
     }
 
     /// Makes an object anew that somebody deleted, and tells.
-    pub(super) async fn make_anew(&self, applier: &Applier, object: &DesiredObject) -> Result<Done, Trouble> {
+    pub(super) async fn make_anew(&self, applier: &Applier, object: &DesiredObject) -> Result<Done, ReconcileError> {
         let drifted = Drifted::new(&object.key, None, &[], self.ctx.now());
         self.put_right(applier, object, drifted, true).await
     }
@@ -122,7 +122,7 @@ impl Work {
         object: &DesiredObject,
         mut drifted: Drifted,
         wants_repair: bool,
-    ) -> Result<Done, Trouble> {
+    ) -> Result<Done, ReconcileError> {
         let now = self.ctx.now();
         let turn = self.ctx.contests.turn(&object.key, now);
         let (Turn::Now(repairs) | Turn::Later(_, repairs)) = turn;

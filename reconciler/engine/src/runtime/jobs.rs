@@ -9,52 +9,52 @@ use reeve_crds::runtime_component::{JobPhase, JobRun};
 use reeve_renderer_objects::hook::{HookDeletion, Phase};
 use reeve_renderer_objects::key::ObjectKey;
 
-use super::Trouble;
-use super::work::{Occasion, Report, Work, stopped};
+use super::ReconcileError;
+use super::run::{ComponentRun, Operation, Report, stopped};
 use crate::apply::{Applier, ApplyError, Gone};
 use crate::desired::DesiredJob;
 use crate::health::{Health, HealthState};
-use crate::ledger::Change;
+use crate::inventory::Change;
 use crate::plan::View as _;
 
 /// A Job that ended otherwise than it should have.
-pub(super) fn failed(key: &ObjectKey, ended: &Health) -> Trouble {
-    Trouble::passing("JobFailed", format!("{key}: {}", ended.message)).about(key)
+pub(super) fn failed(key: &ObjectKey, ended: &Health) -> ReconcileError {
+    ReconcileError::transient("JobFailed", format!("{key}: {}", ended.message)).about(key)
 }
 
-impl Work {
-    pub(super) async fn jobs_before(&self, report: &mut Report) -> Result<(), Trouble> {
-        match self.occasion {
-            Occasion::Install => self.run_jobs(Phase::PreInstall, JobPhase::Before, report).await,
-            Occasion::Upgrade => self.run_jobs(Phase::PreUpgrade, JobPhase::Before, report).await,
-            Occasion::Upkeep => Ok(()),
+impl ComponentRun {
+    pub(super) async fn jobs_before(&self, report: &mut Report) -> Result<(), ReconcileError> {
+        match self.operation {
+            Operation::Install => self.run_jobs(Phase::PreInstall, JobPhase::Before, report).await,
+            Operation::Upgrade => self.run_jobs(Phase::PreUpgrade, JobPhase::Before, report).await,
+            Operation::Reconcile => Ok(()),
         }
     }
 
-    pub(super) async fn jobs_after(&self, report: &mut Report) -> Result<(), Trouble> {
+    pub(super) async fn jobs_after(&self, report: &mut Report) -> Result<(), ReconcileError> {
         match self.after() {
-            Some(occasion) => self.run_jobs(occasion, JobPhase::After, report).await,
+            Some(operation) => self.run_jobs(operation, JobPhase::After, report).await,
             None => Ok(()),
         }
     }
 
     fn after(&self) -> Option<Phase> {
-        match self.occasion {
-            Occasion::Install => Some(Phase::PostInstall),
-            Occasion::Upgrade => Some(Phase::PostUpgrade),
-            Occasion::Upkeep => None,
+        match self.operation {
+            Operation::Install => Some(Phase::PostInstall),
+            Operation::Upgrade => Some(Phase::PostUpgrade),
+            Operation::Reconcile => None,
         }
     }
 
     /// Whether a Job of this phase is yet to run.
     pub(super) fn has_jobs_after(&self) -> bool {
-        let Some(occasion) = self.after() else { return false };
-        self.desired.jobs.iter().any(|job| job.hook.phases.contains(&occasion) && !self.ran(job, JobPhase::After))
+        let Some(operation) = self.after() else { return false };
+        self.desired.jobs.iter().any(|job| job.hook.phases.contains(&operation) && !self.ran(job, JobPhase::After))
     }
 
-    async fn run_jobs(&self, occasion: Phase, phase: JobPhase, report: &mut Report) -> Result<(), Trouble> {
+    async fn run_jobs(&self, operation: Phase, phase: JobPhase, report: &mut Report) -> Result<(), ReconcileError> {
         let applier = self.applier();
-        for job in self.desired.jobs.iter().filter(|job| job.hook.phases.contains(&occasion)) {
+        for job in self.desired.jobs.iter().filter(|job| job.hook.phases.contains(&operation)) {
             if self.ran(job, phase) {
                 continue;
             }
@@ -83,7 +83,7 @@ impl Work {
     }
 
     /// Leaves a Job of that name alone which another runtime has.
-    async fn refuse_others(&self, key: &ObjectKey) -> Result<(), Trouble> {
+    async fn refuse_others(&self, key: &ObjectKey) -> Result<(), ReconcileError> {
         let Some(live) = self.ctx.live(key) else { return Ok(()) };
         match live.owner.filter(|owner| *owner != self.ctx.owner) {
             Some(owner) if self.ctx.is_kept_by(&owner, key).await => {
@@ -103,7 +103,7 @@ impl Work {
         })
     }
 
-    async fn run_job(&self, applier: &Applier, job: &DesiredJob, report: &mut Report) -> Result<(), Trouble> {
+    async fn run_job(&self, applier: &Applier, job: &DesiredJob, report: &mut Report) -> Result<(), ReconcileError> {
         let key = &job.object.key;
         let is_ours = |content: Option<&str>| content == Some(&*job.object.content);
         let there = self.ctx.live(key);
@@ -116,7 +116,7 @@ impl Work {
             self.take_away(applier, job).await?;
         }
         if make_room || there.is_none() {
-            self.ctx.keeper.store(vec![(key.clone(), self.planned(&job.object))], []).await?;
+            self.ctx.inventory.store(vec![(key.clone(), self.planned(&job.object))], []).await?;
             self.write(applier, &job.object).await?;
             report.changes += 1;
         }
@@ -127,9 +127,9 @@ impl Work {
         }
     }
 
-    async fn until_ended(&self, job: &DesiredJob) -> Result<Health, Trouble> {
+    async fn until_ended(&self, job: &DesiredJob) -> Result<Health, ReconcileError> {
         let key = &job.object.key;
-        let dirty = self.ctx.hub.subscribe(self.ctx.owner.clone(), None);
+        let changed_keys = self.ctx.watch_cache.subscribe(self.ctx.owner.clone(), None);
         let ended = async {
             loop {
                 let health = self.ctx.live(key).and_then(|live| live.health);
@@ -140,29 +140,29 @@ impl Work {
                     Some(_) => {}
                     None => {
                         let message = format!("{key} went away before it was done");
-                        return Err(Trouble::passing("JobFailed", message).about(key));
+                        return Err(ReconcileError::transient("JobFailed", message).about(key));
                     }
                 }
-                dirty.changed().await;
+                changed_keys.changed().await;
             }
         };
         tokio::select! {
             result = ended => result,
-            () = self.ctx.clock.sleep(self.patience) => {
-                let within = reeve_crds::Duration::from(self.patience);
-                Err(Trouble::passing("TimedOut", format!("{key} is not done within {within}")).about(key))
+            () = self.ctx.clock.sleep(self.timeout) => {
+                let within = reeve_crds::Duration::from(self.timeout);
+                Err(ReconcileError::transient("TimedOut", format!("{key} is not done within {within}")).about(key))
             }
         }
     }
 
-    async fn take_away(&self, applier: &Applier, job: &DesiredJob) -> Result<(), Trouble> {
+    async fn take_away(&self, applier: &Applier, job: &DesiredJob) -> Result<(), ReconcileError> {
         let kind = applier.kind(&job.object).await?;
         let uid = self.ctx.live(&job.object.key).map(|live| live.uid);
         if applier.delete(&job.object.key, &kind, uid.as_deref()).await? == Gone::Deleting {
-            let gone = applier.until_gone(&job.object.key, &kind, self.patience);
+            let gone = applier.until_gone(&job.object.key, &kind, self.timeout);
             self.ctx.budget.wait(gone).await.ok_or_else(stopped)??;
         }
-        self.ctx.keeper.note([Change::Drop(job.object.key.clone())]);
+        self.ctx.inventory.note([Change::Drop(job.object.key.clone())]);
         Ok(())
     }
 }

@@ -9,14 +9,14 @@ use reeve_crds::inventory::EntryState;
 use reeve_crds::runtime_component::ComponentTarget;
 use reeve_renderer_objects::key::ObjectKey;
 
-use super::work::{Report, STEPS_IN_FLIGHT, stopped, worst};
-use super::{Context, Trouble};
+use super::run::{Report, STEPS_IN_FLIGHT, stopped, worst};
+use super::{Context, ReconcileError};
+use crate::api_error::Reason;
 use crate::apply::{Applier, ApplyError, Gone};
 use crate::cluster::{Account, Kind, KindsError};
 use crate::desired::Stage;
-use crate::ledger::{Change, Entry};
+use crate::inventory::{Change, Entry};
 use crate::plan::{Removal, leave};
-use crate::refusal::Reason;
 
 /// Takes objects away, those that were applied last first, and waits until each stage is gone.
 pub(super) async fn remove(
@@ -24,25 +24,25 @@ pub(super) async fn remove(
     applier: &Applier,
     target: ComponentTarget,
     removals: Vec<(ObjectKey, Stage, Removal)>,
-    patience: Duration,
+    timeout: Duration,
     report: &mut Report,
-) -> Result<(), Trouble> {
+) -> Result<(), ReconcileError> {
     for stage in Stage::ALL.into_iter().rev() {
         let of_stage = removals.iter().filter(|(_, at, _)| *at == stage);
         let work: Vec<_> =
-            of_stage.map(|(key, _, removal)| remove_one(ctx, applier, target, key, *removal, patience)).collect();
+            of_stage.map(|(key, _, removal)| remove_one(ctx, applier, target, key, *removal, timeout)).collect();
         let mut results = stream::iter(work).buffer_unordered(STEPS_IN_FLIGHT);
-        let mut troubles = Vec::new();
+        let mut errors = Vec::new();
         while let Some(result) = results.next().await {
             match result {
                 Ok(deleted) => {
                     report.changes += i32::from(deleted.is_some());
                     report.removed.extend(deleted);
                 }
-                Err(trouble) => troubles.push(trouble),
+                Err(error) => errors.push(error),
             }
         }
-        worst(troubles)?;
+        worst(errors)?;
     }
     Ok(())
 }
@@ -54,14 +54,14 @@ async fn remove_one(
     target: ComponentTarget,
     key: &ObjectKey,
     removal: Removal,
-    patience: Duration,
-) -> Result<Option<ObjectKey>, Trouble> {
-    let Some(entry) = ctx.keeper.read(|ledger| ledger.get(key).cloned()) else { return Ok(None) };
-    let forget = || ctx.keeper.note([Change::Drop(key.clone())]);
+    timeout: Duration,
+) -> Result<Option<ObjectKey>, ReconcileError> {
+    let Some(entry) = ctx.inventory.read(|inventory| inventory.get(key).cloned()) else { return Ok(None) };
+    let forget = || ctx.inventory.note([Change::Drop(key.clone())]);
     let is_gone = removal == Removal::Forget && !applier.is_under_way(key);
     if is_gone || removal == Removal::Release {
         forget();
-        return Ok((ctx.hub.get(key).is_none() && went(&entry, Gone::Before)).then(|| key.clone()));
+        return Ok((ctx.watch_cache.get(key).is_none() && went(&entry, Gone::Before)).then(|| key.clone()));
     }
     let Some(kind) = served(ctx, key, &entry).await? else {
         // Its kind went, and all objects of it.
@@ -69,10 +69,10 @@ async fn remove_one(
         return Ok(went(&entry, Gone::Before).then(|| key.clone()));
     };
     let scope = ctx.scope(&applier.account, target, key);
-    ctx.hub.watch(&scope, &kind).await?;
+    ctx.watch_cache.watch(&scope, &kind).await?;
     let live = match removal {
         Removal::Settle | Removal::Forget => {
-            let there = applier.landed(key, &kind).await?;
+            let there = applier.settled(key, &kind).await?;
             let ours = there.filter(|live| live.owner.as_ref() == Some(&ctx.owner));
             let Some(live) = ours.filter(|live| leave(key, live, &ctx.rules()) == Removal::Delete) else {
                 forget();
@@ -80,14 +80,14 @@ async fn remove_one(
             };
             Some(live)
         }
-        Removal::Delete | Removal::Release => ctx.hub.get(key),
+        Removal::Delete | Removal::Release => ctx.watch_cache.get(key),
     };
     let uid = live.map(|live| live.uid).or(entry.uid.clone());
     ctx.cluster.breaker().pass(&ctx.clock).await;
     let gone = {
         let _slot = ctx.metrics.waiting(ctx.budget.slot()).await.ok_or_else(stopped)?;
         let deleted = applier.delete(key, &kind, uid.as_deref()).await;
-        if matches!(&deleted, Err(ApplyError::Refused { refusal, .. }) if refusal.reason == Reason::MissingKind) {
+        if matches!(&deleted, Err(ApplyError::Refused { api_error, .. }) if api_error.reason == Reason::MissingKind) {
             // Looked for anew with the next try.
             ctx.cluster.kinds().forget(&kind.resource.api_version);
         }
@@ -95,8 +95,8 @@ async fn remove_one(
         deleted?
     };
     if gone == Gone::Deleting {
-        ctx.keeper.note([Change::Put(key.clone(), Entry { state: EntryState::Deleting, ..entry.clone() })]);
-        ctx.budget.wait(applier.until_gone(key, &kind, patience)).await.ok_or_else(stopped)??;
+        ctx.inventory.note([Change::Put(key.clone(), Entry { state: EntryState::Deleting, ..entry.clone() })]);
+        ctx.budget.wait(applier.until_gone(key, &kind, timeout)).await.ok_or_else(stopped)??;
     }
     forget();
     Ok(went(&entry, gone).then(|| key.clone()))
@@ -116,9 +116,9 @@ pub(super) async fn dissolve(
     component: &str,
     named: Option<&str>,
     report: &mut Report,
-) -> Result<(), Trouble> {
+) -> Result<(), ReconcileError> {
     for target in [ComponentTarget::Runtime, ComponentTarget::ControlPlane] {
-        let entries = ctx.keeper.entries_of(component);
+        let entries = ctx.inventory.entries_of(component);
         let entries: Vec<_> = entries.into_iter().filter(|(_, entry)| entry.target == target).collect();
         if entries.is_empty() {
             continue;
@@ -130,7 +130,7 @@ pub(super) async fn dissolve(
         remove(ctx, &applier, target, plan.removals, ctx.spec.timeout.into(), report).await?;
     }
     // That nothing is left is written down before anyone is told.
-    ctx.keeper.flush_last().await?;
+    ctx.inventory.flush_last().await?;
     Ok(())
 }
 
@@ -139,7 +139,7 @@ pub(super) async fn watch_entries(
     ctx: &Context,
     account: &Account,
     entries: &[(ObjectKey, Entry)],
-) -> Result<(), Trouble> {
+) -> Result<(), ReconcileError> {
     let mut watched = BTreeSet::new();
     for (key, entry) in entries {
         let scope = ctx.scope(account, entry.target, key);
@@ -147,14 +147,14 @@ pub(super) async fn watch_entries(
             continue;
         }
         if let Some(kind) = served(ctx, key, entry).await? {
-            ctx.hub.watch(&scope, &kind).await.map_err(|failure| Trouble::from(failure).about(key))?;
+            ctx.watch_cache.watch(&scope, &kind).await.map_err(|failure| ReconcileError::from(failure).about(key))?;
         }
     }
     Ok(())
 }
 
 /// The kind of an entry's object; `None` if it is not served in any version.
-async fn served(ctx: &Context, key: &ObjectKey, entry: &Entry) -> Result<Option<Kind>, Trouble> {
+async fn served(ctx: &Context, key: &ObjectKey, entry: &Entry) -> Result<Option<Kind>, ReconcileError> {
     match ctx.cluster.kinds().find_in_any(&api_version(key, entry), &key.kind).await {
         Ok(kind) => Ok(Some(kind)),
         Err(KindsError::Missing { .. }) => Ok(None),

@@ -7,13 +7,13 @@ use reeve_crds::outcome::{Drift, DriftedObject, Failure, HistoryEntry, Outcome, 
 use reeve_crds::runtime_component::{RuntimeComponentSpec, RuntimeComponentStatus};
 use reeve_crds::{Count, Duration, Lenient, State};
 
-use super::Trouble;
+use super::ReconcileError;
+use super::component::{ComponentState, Phase, worst_object};
 use super::drift::Drifted;
-use super::record::{Phase, Record, ailment};
 use crate::clock::since;
 use crate::conditions::{MESSAGE, set_condition};
 use crate::desired::{DesiredComponent, Revision};
-use crate::ledger::object_ref;
+use crate::inventory::object_ref;
 use crate::text::truncate;
 
 mod whole;
@@ -45,7 +45,7 @@ pub(super) fn component_spec(runtime: &str, desired: &DesiredComponent) -> Runti
 }
 
 /// The status of a component, from the one before.
-pub(super) fn component(record: &Record, now: Timestamp) -> RuntimeComponentStatus {
+pub(super) fn component(record: &ComponentState, now: Timestamp) -> RuntimeComponentStatus {
     let mut status = record.status.clone();
     let state = record.state(now);
     let (reason, message) = why(record, now);
@@ -53,7 +53,7 @@ pub(super) fn component(record: &Record, now: Timestamp) -> RuntimeComponentStat
     status.state = Some(state);
     status.last_handled_reconcile_at = record.answered.clone().or(status.last_handled_reconcile_at);
     let applied = matches!(record.phase, Phase::Settling { .. } | Phase::Finishing | Phase::Ready);
-    let healthy = record.condition.unhealthy.is_empty() && applied;
+    let healthy = record.health.unhealthy.is_empty() && applied;
     let standing: Vec<&Drifted> = record.drift.values().filter(|drifted| !drifted.repaired).collect();
     let mut set = |kind, holds: bool, reason: &str, message: String| {
         set_condition(&mut status.conditions, kind, holds, reason, &message, record.generation, now);
@@ -67,7 +67,7 @@ pub(super) fn component(record: &Record, now: Timestamp) -> RuntimeComponentStat
         types::HEALTHY,
         healthy,
         if healthy { reason::SUCCEEDED } else { reason::PROGRESSING },
-        ailment(&record.condition),
+        worst_object(&record.health),
     );
     set(
         types::DRIFTED,
@@ -81,8 +81,8 @@ pub(super) fn component(record: &Record, now: Timestamp) -> RuntimeComponentStat
         let same = status.desired.take().filter(|before| is_of(before, desired));
         status.desired = same.or_else(|| Some(rendered(desired, &record.revision, now)));
     }
-    status.health = Some(Count::new(record.condition.healthy, record.condition.total));
-    status.unhealthy.clone_from(&record.condition.unhealthy);
+    status.health = Some(Count::new(record.health.healthy, record.health.total));
+    status.unhealthy.clone_from(&record.health.unhealthy);
     for object in &mut status.unhealthy {
         object.message = object.message.take().map(|message| truncate(&message, MESSAGE));
     }
@@ -95,7 +95,7 @@ pub(super) fn component(record: &Record, now: Timestamp) -> RuntimeComponentStat
     status
 }
 
-fn applied_message(record: &Record, applied: bool) -> String {
+fn applied_message(record: &ComponentState, applied: bool) -> String {
     match (&record.desired, applied) {
         (Some(desired), true) => format!("{} {} is applied", desired.chart, desired.version),
         (Some(desired), false) => format!("{} {} is not applied yet", desired.chart, desired.version),
@@ -104,7 +104,7 @@ fn applied_message(record: &Record, applied: bool) -> String {
 }
 
 /// Why a component is in the state that it is in.
-fn why(record: &Record, now: Timestamp) -> (&'static str, String) {
+fn why(record: &ComponentState, now: Timestamp) -> (&'static str, String) {
     if record.phase == Phase::Suspended {
         let whose = if record.suspended { "spec.suspend is set" } else { "its runtime or source is suspended" };
         return (reason::SUSPENDED, whose.to_owned());
@@ -113,30 +113,30 @@ fn why(record: &Record, now: Timestamp) -> (&'static str, String) {
         && record.is_late(deadline, now)
     {
         // What has failed will not come, however long ago it should have.
-        let why = if record.condition.has_failed() { reason::UNHEALTHY } else { reason::TIMED_OUT };
-        return (why, truncate(&ailment(&record.condition), MESSAGE));
+        let why = if record.health.has_failed() { reason::UNHEALTHY } else { reason::TIMED_OUT };
+        return (why, truncate(&worst_object(&record.health), MESSAGE));
     }
-    if let Some((trouble, _)) = &record.trouble {
-        return (trouble.reason, truncate(&trouble.message, MESSAGE));
+    if let Some((error, _)) = &record.error {
+        return (error.reason, truncate(&error.message, MESSAGE));
     }
     match &record.phase {
         Phase::Waiting(on) if on.is_empty() => {
             (reason::PROGRESSING, "what Git wants of it is not known yet".to_owned())
         }
         Phase::Waiting(on) => (reason::DEPENDENCY_NOT_READY, format!("waits for {}", on.join(", "))),
-        Phase::Laying => (reason::PROGRESSING, "applying namespaces and CRDs".to_owned()),
+        Phase::ApplyingDefinitions => (reason::PROGRESSING, "applying namespaces and CRDs".to_owned()),
         Phase::Applying | Phase::Finishing if record.job.is_some() => {
             (reason::PROGRESSING, truncate(record.job.as_deref().unwrap_or_default(), MESSAGE))
         }
         Phase::Applying | Phase::Failed { .. } => (reason::PROGRESSING, "applying".to_owned()),
-        Phase::Settling { .. } => (reason::PROGRESSING, truncate(&ailment(&record.condition), MESSAGE)),
+        Phase::Settling { .. } => (reason::PROGRESSING, truncate(&worst_object(&record.health), MESSAGE)),
         Phase::Finishing => (reason::PROGRESSING, "removing what left Git".to_owned()),
         Phase::Removing => (reason::PROGRESSING, "it left Git and is being removed".to_owned()),
         Phase::Suspended => (reason::SUSPENDED, String::new()),
         Phase::Ready => {
             let standing = record.drift.values().filter(|drifted| !drifted.repaired).collect::<Vec<_>>();
             if standing.is_empty() {
-                let total = record.condition.total;
+                let total = record.health.total;
                 let are = if total == 1 { "is" } else { "are" };
                 (reason::SUCCEEDED, format!("{} {are} applied and healthy", counted(total, "object")))
             } else {
@@ -159,7 +159,7 @@ fn drift_message(standing: &[&Drifted]) -> String {
 }
 
 /// What stands, and if nothing does what was put right last.
-fn drift(record: &Record, before: Option<&Drift>) -> Option<Drift> {
+fn drift(record: &ComponentState, before: Option<&Drift>) -> Option<Drift> {
     if record.drift.is_empty() {
         let mut before = before?.clone();
         before.objects = 0;
@@ -174,23 +174,23 @@ fn drift(record: &Record, before: Option<&Drift>) -> Option<Drift> {
     Some(Drift { objects: i32::try_from(standing.count()).unwrap_or(i32::MAX), since: since.map(Time), examples })
 }
 
-fn failure(record: &Record, now: Timestamp) -> Option<Failure> {
-    let (trouble, at, object) = match (&record.trouble, &record.phase) {
-        (Some((trouble, at)), _) => (trouble.clone(), *at, trouble.object.as_ref().map(object_ref)),
+fn failure(record: &ComponentState, now: Timestamp) -> Option<Failure> {
+    let (error, at, object) = match (&record.error, &record.phase) {
+        (Some((error, at)), _) => (error.clone(), *at, error.object.as_ref().map(object_ref)),
         (None, Phase::Settling { deadline }) if record.is_late(*deadline, now) => {
             let (reason, message) = why(record, now);
-            let since = if record.condition.has_failed() { now } else { *deadline };
-            let worst = record.condition.unhealthy.first().map(|unhealthy| unhealthy.object.clone());
-            (Trouble::passing(reason, message), since, worst)
+            let since = if record.health.has_failed() { now } else { *deadline };
+            let worst = record.health.unhealthy.first().map(|unhealthy| unhealthy.object.clone());
+            (ReconcileError::transient(reason, message), since, worst)
         }
         _ => return None,
     };
     // A failure that repeats keeps the time when it was seen first.
     let before = record.status.failure.as_ref();
-    let before = before.filter(|before| before.reason == trouble.reason && before.object == object);
+    let before = before.filter(|before| before.reason == error.reason && before.object == object);
     Some(Failure {
-        reason: trouble.reason.to_owned(),
-        message: truncate(&trouble.message, MESSAGE),
+        reason: error.reason.to_owned(),
+        message: truncate(&error.message, MESSAGE),
         component: Some(record.name.to_string()),
         since: before.and_then(|before| before.since.clone()).or(Some(Time(at))),
         object,
@@ -215,7 +215,12 @@ pub(super) fn rendered(desired: &DesiredComponent, revision: &Revision, now: Tim
 }
 
 /// A line of history for a change that ended.
-pub(super) fn history(record: &Record, outcome: Outcome, message: Option<String>, now: Timestamp) -> HistoryEntry {
+pub(super) fn history(
+    record: &ComponentState,
+    outcome: Outcome,
+    message: Option<String>,
+    now: Timestamp,
+) -> HistoryEntry {
     let desired = record.desired.as_ref();
     let millis = |duration: std::time::Duration| {
         let whole = std::time::Duration::from_millis(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX));

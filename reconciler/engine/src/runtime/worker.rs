@@ -15,33 +15,34 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use super::capabilities::Offer;
+use super::capabilities::CapabilityReport;
+use super::component::{ComponentState, Phase};
 use super::contest::Contests;
-use super::record::{Phase, Record};
-use super::reporter::Outlet;
-use super::work::Report;
-use super::{Budget, Context, ControlPlaneRules, Trouble, Wanted};
+use super::run::Report;
+use super::status_writer::StatusWriter;
+use super::{Budget, Context, ControlPlaneRules, ReconcileError, Wanted};
+use crate::api_error::ApiError;
 use crate::clock::{Clock, after};
 use crate::cluster::Cluster;
-use crate::ledger::{Keeper, Ledger, Pages};
-use crate::live::{Dirty, Hub};
+use crate::desired::Desired;
+use crate::inventory::{Inventory, InventoryWriter, Pages};
+use crate::live::{ChangedKeys, WatchCache};
 use crate::metrics::Metrics;
-use crate::news::{News, Telling};
+use crate::notification::{NotificationBody, NotificationSender};
 use crate::owner::Owner;
-use crate::refusal::Refusal;
-use crate::rollup::{Rollup, Standing};
+use crate::rollup::{Rollup, RuntimeSummary};
 
 mod advance;
-mod capable;
+mod capabilities;
 mod ending;
 mod handle;
-mod hearing;
+mod message;
 mod outcome;
 mod report;
 mod role;
 
 pub use ending::FINALIZER;
-pub use handle::{Assignment, DesiredState, Handle, Message, Wish};
+pub use handle::{DesiredState, Handle, Message, UserOverrides};
 pub use role::Role;
 
 use ending::Leaving;
@@ -52,7 +53,7 @@ pub struct Setup {
     /// The cluster.
     pub cluster: Cluster,
     /// What is known of its objects.
-    pub hub: Hub,
+    pub watch_cache: WatchCache,
     /// Time.
     pub clock: Clock,
     /// How many writes may be under way, of all runtimes together.
@@ -62,7 +63,7 @@ pub struct Setup {
     /// Who works here.
     pub identity: String,
     /// Whom to tell what happens.
-    pub telling: Telling,
+    pub notifications: NotificationSender,
     /// What is counted.
     pub metrics: Metrics,
     /// Ends the work.
@@ -83,7 +84,7 @@ pub enum End {
 /// What a task of a component was about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Task {
-    Lay,
+    ApplyDefinitions,
     Apply,
     Finish,
     Remove,
@@ -94,7 +95,7 @@ struct TaskEnd {
     task: Task,
     number: u64,
     report: Report,
-    result: Result<(), Trouble>,
+    result: Result<(), ReconcileError>,
 }
 
 /// A change of the whole runtime that is under way.
@@ -107,15 +108,15 @@ struct Rollout {
 struct Worker {
     setup: Setup,
     ctx: Arc<Context>,
-    outlet: Outlet,
+    status_writer: StatusWriter,
     rollup: Rollup,
     role: Role,
     object: Arc<Runtime>,
     /// What Git wants, as it was told.
-    assigned: Option<Assignment>,
+    assigned: Option<Arc<Desired>>,
     /// What is worked towards: what Git wants, or nothing while the Runtime goes.
-    desired: Option<Assignment>,
-    records: BTreeMap<Arc<str>, Record>,
+    desired: Option<Arc<Desired>>,
+    components: BTreeMap<Arc<str>, ComponentState>,
     /// Components that others build on, by what they provide.
     providers: HashMap<Arc<str>, BTreeSet<Arc<str>>>,
     specs: BTreeMap<Arc<str>, RuntimeComponentSpec>,
@@ -124,19 +125,19 @@ struct Worker {
     /// Listings of everything, which may take their time.
     checks: JoinSet<()>,
     /// What the cluster offers next to what is declared, and who asks for it.
-    offer: Option<Offer>,
-    offers: JoinSet<Option<Offer>>,
+    capabilities: Option<CapabilityReport>,
+    capability_checks: JoinSet<Option<CapabilityReport>>,
     /// What was said of it, once all was done.
-    told_offer: Option<String>,
-    dirty: Dirty,
+    reported_capabilities: Option<String>,
+    changed_keys: ChangedKeys,
     suspended: bool,
     source_suspended: bool,
     /// Why the runtime goes, if it does.
     leaving: Option<Leaving>,
     status: RuntimeStatus,
     /// When the status of the whole was last put together, and when it has to be again if that was put off.
-    told_whole: Timestamp,
-    owed_whole: Option<Timestamp>,
+    last_reported: Timestamp,
+    report_due: Option<Timestamp>,
     rollout: Option<Rollout>,
     /// Components of whose repeated failure people were told.
     failing: BTreeSet<Arc<str>>,
@@ -147,56 +148,58 @@ struct Worker {
 }
 
 impl Worker {
-    async fn load(setup: Setup, rollup: Rollup, role: Role, object: &Arc<Runtime>) -> Result<Self, Trouble> {
-        let own = setup.cluster.own().map_err(|error| Trouble::passing("Unreachable", error_chain(&error)))?;
+    async fn load(setup: Setup, rollup: Rollup, role: Role, object: &Arc<Runtime>) -> Result<Self, ReconcileError> {
+        let own = setup.cluster.own().map_err(|error| ReconcileError::transient("Unreachable", error_chain(&error)))?;
         let name: Arc<str> = object.metadata.name.as_deref().unwrap_or_default().into();
         let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
-        let keeper = Keeper::load(&own, namespace, name.clone()).await?;
-        let outlet = Outlet::new(own.clone(), object, setup.clock.clone());
-        keeper.belong_to(&outlet.owner().uid);
+        let inventory = InventoryWriter::load(&own, namespace, name.clone()).await?;
+        let status_writer = StatusWriter::new(own.clone(), object, setup.clock.clone());
+        inventory.belong_to(&status_writer.owner().uid);
         let listed = components(own, namespace, &name).await?;
         let now = setup.clock.now();
-        let mut records = BTreeMap::new();
+        let mut components = BTreeMap::new();
         let mut specs = BTreeMap::new();
         for mut component in listed {
             let name: Arc<str> = component.spec.component.as_str().into();
-            let mut record = Record::new(name.clone(), component.status.clone().unwrap_or_default(), now);
+            let mut record = ComponentState::new(name.clone(), component.status.clone().unwrap_or_default(), now);
             record.suspended = component.spec.suspend.take() == Some(true);
-            records.insert(name.clone(), record);
+            components.insert(name.clone(), record);
             // One that goes with a Runtime that is gone is written again when there is something to say of it.
-            if outlet.found(&name, &component) {
+            if status_writer.found(&name, &component) {
                 specs.insert(name, component.spec);
             }
         }
-        for name in keeper.read(Ledger::components) {
-            records.entry(name.clone()).or_insert_with(|| Record::new(name, RuntimeComponentStatus::default(), now));
+        for name in inventory.read(Inventory::components) {
+            components
+                .entry(name.clone())
+                .or_insert_with(|| ComponentState::new(name, RuntimeComponentStatus::default(), now));
         }
-        let ctx = Arc::new(context(&setup, name, keeper, object));
+        let ctx = Arc::new(context(&setup, name, inventory, object));
         Ok(Self {
-            dirty: ctx.subscribe(),
+            changed_keys: ctx.subscribe(),
             next_full_check: after(now, object.spec.drift.full_check_interval.into()),
             status: object.status.clone().unwrap_or_default(),
             handled: None,
-            outlet,
+            status_writer,
             rollup,
             role,
             object: object.clone(),
             assigned: None,
             desired: None,
-            records,
+            components,
             providers: HashMap::new(),
             specs,
             tasks: JoinSet::new(),
             running: HashMap::new(),
             checks: JoinSet::new(),
-            offer: None,
-            offers: JoinSet::new(),
-            told_offer: object.status.as_ref().and_then(capable::told),
+            capabilities: None,
+            capability_checks: JoinSet::new(),
+            reported_capabilities: object.status.as_ref().and_then(capabilities::reported_message),
             suspended: false,
             source_suspended: false,
             leaving: None,
-            told_whole: Timestamp::default(),
-            owed_whole: None,
+            last_reported: Timestamp::default(),
+            report_due: None,
             rollout: None,
             failing: BTreeSet::new(),
             touched: BTreeSet::new(),
@@ -205,13 +208,14 @@ impl Worker {
         })
     }
 
-    async fn run(mut self, mut messages: watch::Receiver<Message>) -> Result<End, Trouble> {
-        let (keeper, outlet, clock) = (self.ctx.keeper.clone(), self.outlet.clone(), self.ctx.clock.clone());
+    async fn run(mut self, mut messages: watch::Receiver<Message>) -> Result<End, ReconcileError> {
+        let (inventory, status_writer, clock) =
+            (self.ctx.inventory.clone(), self.status_writer.clone(), self.ctx.clock.clone());
         let pages = self.pages()?;
         let stop = self.setup.stop.clone();
-        let dirty = self.dirty.clone();
-        let mut keeping = std::pin::pin!(keeper.run(pages, &clock));
-        let mut reporting = std::pin::pin!(outlet.run());
+        let changed_keys = self.changed_keys.clone();
+        let mut keeping = std::pin::pin!(inventory.run(pages, &clock));
+        let mut reporting = std::pin::pin!(status_writer.run());
         let mut end = End::Stopped;
         loop {
             let next = self.next_timer();
@@ -228,21 +232,21 @@ impl Worker {
                         end = End::Moved;
                         break;
                     }
-                    self.hear(message);
+                    self.on_message(message);
                 }
-                () = dirty.changed() => {
-                    let keys = dirty.take();
-                    self.look_at(&keys);
+                () = changed_keys.changed() => {
+                    let keys = changed_keys.take_changed();
+                    self.on_objects_changed(&keys);
                 }
                 Some(ended) = self.tasks.join_next(), if !self.tasks.is_empty() => {
                     if let Ok(ended) = ended {
-                        self.take(ended)?;
+                        self.on_task_finished(ended)?;
                     }
                 }
-                Some(_) = self.checks.join_next(), if !self.checks.is_empty() => self.look_at_all(),
-                Some(looked) = self.offers.join_next(), if !self.offers.is_empty() => {
-                    if let Ok(Some(offer)) = looked {
-                        self.take_offer(offer);
+                Some(_) = self.checks.join_next(), if !self.checks.is_empty() => self.on_all_changed(),
+                Some(looked) = self.capability_checks.join_next(), if !self.capability_checks.is_empty() => {
+                    if let Ok(Some(capabilities)) = looked {
+                        self.on_capabilities(capabilities);
                     }
                 }
                 () = clock.sleep_until(next) => self.timers(),
@@ -254,7 +258,7 @@ impl Worker {
                 tokio::select! {
                     fenced = &mut keeping => return Err(fenced.into()),
                     () = &mut reporting => {}
-                    done = self.let_go() => return done.map(|()| End::Gone),
+                    done = self.finalize() => return done.map(|()| End::Gone),
                 }
             }
         }
@@ -267,18 +271,19 @@ impl Worker {
     }
 
     /// Where the inventory is stored.
-    fn pages(&self) -> Result<Pages, Trouble> {
-        let own = self.setup.cluster.own().map_err(|error| Trouble::passing("Unreachable", error_chain(&error)))?;
+    fn pages(&self) -> Result<Pages, ReconcileError> {
+        let own =
+            self.setup.cluster.own().map_err(|error| ReconcileError::transient("Unreachable", error_chain(&error)))?;
         Ok(Pages {
             api: Api::namespaced(own, self.object.metadata.namespace.as_deref().unwrap_or_default()),
             runtime: self.ctx.runtime.clone(),
-            owner: self.outlet.owner(),
+            owner: self.status_writer.owner(),
             writer: self.setup.identity.clone(),
         })
     }
 
     fn next_timer(&self) -> Timestamp {
-        let of_record = |record: &Record| {
+        let of_record = |record: &ComponentState| {
             let phase = match &record.phase {
                 Phase::Failed { retry_at } => Some(*retry_at),
                 // Once it is told to be late there is nothing more to wait for.
@@ -286,23 +291,23 @@ impl Worker {
                 _ => None,
             };
             let settles = matches!(record.phase, Phase::Settling { .. });
-            let worse_at = record.condition.worse_at.filter(|_| settles);
+            let worse_at = record.health.worse_at.filter(|_| settles);
             phase.into_iter().chain(record.again_at).chain(worse_at)
         };
-        let whole = self.owed_whole.into_iter().chain([self.next_full_check]);
-        self.records.values().flat_map(of_record).chain(whole).min().unwrap_or(Timestamp::MAX)
+        let whole = self.report_due.into_iter().chain([self.next_full_check]);
+        self.components.values().flat_map(of_record).chain(whole).min().unwrap_or(Timestamp::MAX)
     }
 
-    fn look_at_all(&mut self) {
+    fn on_all_changed(&mut self) {
         let keys: BTreeSet<ObjectKey> =
-            self.ctx.keeper.read(|ledger| ledger.iter().map(|(key, _)| key.clone()).collect());
-        self.look_at(&keys);
+            self.ctx.inventory.read(|inventory| inventory.iter().map(|(key, _)| key.clone()).collect());
+        self.on_objects_changed(&keys);
     }
 
     fn timers(&mut self) {
         let now = self.ctx.now();
         let due: Vec<Arc<str>> = self
-            .records
+            .components
             .values()
             .filter(|record| {
                 matches!(record.phase, Phase::Failed { retry_at } if retry_at <= now)
@@ -311,23 +316,23 @@ impl Worker {
             .map(|record| record.name.clone())
             .collect();
         for name in &due {
-            if let Some(record) = self.records.get_mut(name) {
+            if let Some(record) = self.components.get_mut(name) {
                 record.again_at = None;
                 record.drift.retain(|_, drifted| drifted.repaired);
             }
             self.begin(name);
         }
         self.touched.extend(
-            self.records
+            self.components
                 .values()
                 .filter(|record| matches!(record.phase, Phase::Settling { .. }))
                 .map(|record| record.name.clone()),
         );
         if now >= self.next_full_check {
             self.next_full_check = after(now, self.ctx.spec.drift.full_check_interval.into());
-            let hub = self.setup.hub.clone();
-            self.checks.spawn(async move { hub.refresh(now).await });
-            self.look_at_offer();
+            let watch_cache = self.setup.watch_cache.clone();
+            self.checks.spawn(async move { watch_cache.refresh(now).await });
+            self.check_capabilities();
         }
     }
 
@@ -336,12 +341,12 @@ impl Worker {
             kind: Some(Lenient::Known(self.object.spec.target.kind)),
             identity: Some(self.setup.identity.clone()),
             version: Some(reeve_process::version::VERSION.to_owned()),
-            kubernetes_version: self.offer.as_ref().map(|offer| offer.version.clone()),
+            kubernetes_version: self.capabilities.as_ref().map(|capabilities| capabilities.version.clone()),
         }
     }
 
-    fn news(&self, news: News) {
-        self.setup.telling.tell(
+    fn notify(&self, news: NotificationBody) {
+        self.setup.notifications.send(
             self.object.spec.source_ref.as_ref().map(|source| source.name.as_str()),
             &self.object,
             news,
@@ -349,15 +354,15 @@ impl Worker {
     }
 }
 
-fn context(setup: &Setup, runtime: Arc<str>, keeper: Keeper, object: &Runtime) -> Context {
+fn context(setup: &Setup, runtime: Arc<str>, inventory: InventoryWriter, object: &Runtime) -> Context {
     let spec = Arc::new(object.spec.clone());
     Context {
         owner: Owner::new(object.metadata.namespace.as_deref().unwrap_or_default(), &runtime),
         runtime,
         budget: Budget::new(slots(&spec), setup.writes.clone()),
         cluster: setup.cluster.clone(),
-        hub: setup.hub.clone(),
-        keeper,
+        watch_cache: setup.watch_cache.clone(),
+        inventory,
         clock: setup.clock.clone(),
         control_plane: setup.control_plane.clone(),
         contests: Contests::default(),
@@ -368,13 +373,13 @@ fn context(setup: &Setup, runtime: Arc<str>, keeper: Keeper, object: &Runtime) -
 }
 
 /// The components of a runtime as the cluster has them.
-async fn components(own: Client, namespace: &str, name: &str) -> Result<Vec<RuntimeComponent>, Trouble> {
+async fn components(own: Client, namespace: &str, name: &str) -> Result<Vec<RuntimeComponent>, ReconcileError> {
     let api: Api<RuntimeComponent> = Api::namespaced(own, namespace);
     let listed = api.list(&ListParams::default().fields(&format!("spec.runtime={name}"))).await;
     listed.map(|list| list.items).map_err(|error| {
-        let refusal = Refusal::of(&error);
-        let message = format!("cannot list the components of {name}: {}", refusal.message);
-        Trouble::passing(refusal.reason.as_str(), message)
+        let api_error = ApiError::of(&error);
+        let message = format!("cannot list the components of {name}: {}", api_error.message);
+        ReconcileError::transient(api_error.reason.as_str(), message)
     })
 }
 

@@ -36,7 +36,7 @@ where
         Ok(body) => body,
         Err(status) => return plain(status),
     };
-    plain(if gate.is_open() { judge(&id, hooks, &head.headers, &body) } else { hand_over(head, body, gate).await })
+    plain(if gate.is_open() { check_call(&id, hooks, &head.headers, &body) } else { hand_over(head, body, gate).await })
 }
 
 /// The id in a path, if it is the path of a hook.
@@ -61,7 +61,7 @@ where
     }
 }
 
-fn judge(id: &str, hooks: &Hooks, headers: &HeaderMap, body: &[u8]) -> StatusCode {
+fn check_call(id: &str, hooks: &Hooks, headers: &HeaderMap, body: &[u8]) -> StatusCode {
     let Some(hook) = hooks.find(id) else {
         // As much work as for a hook that exists: the time must not tell which do.
         let nobody = Secret::new("nobody".to_owned());

@@ -60,12 +60,12 @@ impl FolderTree {
         if let Some(known) = self.listed.lock().unwrap_or_else(PoisonError::into_inner).get(folder) {
             return Ok(known.clone());
         }
-        let listing = Arc::new(self.look(folder)?);
+        let listing = Arc::new(self.list_folder(folder)?);
         self.listed.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned(), listing.clone());
         Ok(listing)
     }
 
-    fn look(&self, folder: &str) -> Result<Listing, TreeError> {
+    fn list_folder(&self, folder: &str) -> Result<Listing, TreeError> {
         let mut entries = Vec::new();
         let mut lines = Vec::new();
         for found in self.children(folder)? {

@@ -96,7 +96,7 @@ impl ClusterError {
     }
 
     /// What a refusal means that was understood already: its reason in one word, and its message.
-    pub(super) fn from_refusal(reason: &str, message: &str, doing: &str, server: &str) -> Self {
+    pub(super) fn from_api_error(reason: &str, message: &str, doing: &str, server: &str) -> Self {
         // The client says that it is a client, and that it could not connect, before it says why.
         let message = message.strip_prefix("ServiceError: client error (Connect): ").unwrap_or(message);
         let (doing, server, cause) = (doing.to_owned(), server.to_owned(), said(message));

@@ -26,7 +26,7 @@ impl Kinds {
         let groups = connection.ask("ask for kinds", client.list_api_groups_aggregated()).await?;
         let mut kinds: Vec<Kind> = Vec::new();
         for group in core.items.iter().chain(&groups.items) {
-            take(group, &mut kinds);
+            add_group(group, &mut kinds);
         }
         Ok(Self(kinds))
     }
@@ -71,7 +71,7 @@ impl Kind {
 }
 
 /// The first version that has a kind is the one that the server prefers.
-fn take(group: &APIGroupDiscovery, kinds: &mut Vec<Kind>) {
+fn add_group(group: &APIGroupDiscovery, kinds: &mut Vec<Kind>) {
     let name = group.metadata.as_ref().and_then(|metadata| metadata.name.clone()).unwrap_or_default();
     for version in &group.versions {
         let Some(number) = &version.version else { continue };

@@ -79,7 +79,7 @@ impl Asking<'_> {
         let api = self.connection.api::<K>(&self.connection.scope(false));
         self.connection.ask(&format!("change {} {name}", K::WORD), api.patch(name, &params, &patch)).await?;
         let hindrance = if before.is_suspended() { Some(Hindrance::own::<K>(name)) } else { above.hindrance() };
-        let told = hindrance.as_ref().map_or_else(String::new, |hindrance| format!(", {}", hindrance.told()));
+        let told = hindrance.as_ref().map_or_else(String::new, |hindrance| format!(", {}", hindrance.sentence()));
         writeln!(terminal.out, "{}/{name} asked{told}", K::WORD)?;
         terminal.out.flush()?;
         match hindrance {

@@ -34,7 +34,7 @@ pub(super) async fn run(args: &TraceArgs, is_named: bool, terminal: &mut Termina
     let kind = kinds.find(kind)?;
     let mut answer = follow(&connection, &kinds, kind, name).await?;
     if let Some(owned) = &answer.owned {
-        answer.checkout = checkout::look(owned, answer.traced(), is_named)?;
+        answer.checkout = checkout::find_checkout(owned, answer.traced(), is_named)?;
     }
     match args.output {
         Format::Text => answer.write(Connection::now(), terminal)?,

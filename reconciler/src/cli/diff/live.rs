@@ -11,19 +11,19 @@ use reeve_renderer::fleet::Loader;
 
 use super::{Answer, EndedRuntime, Side};
 use crate::cli::args::diff::DiffArgs;
-use crate::cli::cluster::{ClusterError, Reach, warn};
+use crate::cli::cluster::{ClusterAccess, ClusterError, warn};
+use crate::cli::desired_runtime::{self, DesiredRuntime, load};
 use crate::cli::failure::Failure;
 use crate::cli::following::Following;
 use crate::cli::progress::Progress;
 use crate::cli::source::{Source, runtimes_of};
 use crate::cli::text::in_runtimes;
-use crate::cli::wanted::{self, Wanted, load};
 use crate::cli::{Terminal, bundles};
 
-mod foreseen;
-mod there;
+mod live_diff;
+mod live_objects;
 
-use foreseen::Looking;
+use live_diff::LiveDiff;
 
 pub(super) fn compare(source: &Source, args: &DiffArgs, terminal: &Terminal) -> Result<Answer, Failure> {
     let (fleet, mut findings) = load(source, &Loader::new())?;
@@ -32,8 +32,8 @@ pub(super) fn compare(source: &Source, args: &DiffArgs, terminal: &Terminal) -> 
     let mut ends = Vec::new();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(ClusterError::Start)?;
     runtime.block_on(async {
-        let reach = Reach::open(&args.connection).await?;
-        let following = Following::read(&reach, source, &fleet, terminal).await?;
+        let access = ClusterAccess::open(&args.connection).await?;
+        let following = Following::read(&access, source, &fleet, terminal).await?;
         // Of a repository that would be refused nothing is taken away.
         let ended = if findings.has_errors() { Vec::new() } else { following.ended(&fleet) };
         let of_fleet: Vec<String> =
@@ -43,16 +43,19 @@ pub(super) fn compare(source: &Source, args: &DiffArgs, terminal: &Terminal) -> 
             if of_fleet.is_empty() && !args.runtimes.is_empty() { Vec::new() } else { runtimes_of(&fleet, &of_fleet)? };
         let mut progress = Progress::new(names.len());
         for name in &names {
-            match wanted::one(&fleet, &cache, name, &source.shown, &reach.namespace) {
+            match desired_runtime::one(&fleet, &cache, name, &source.shown, &access.namespace) {
                 None => {}
                 Some(Err(said)) => {
                     findings.add_for(name, said);
                     failed.push((name.clone(), Side::After));
                 }
-                Some(Ok(wanted)) if wanted.spec.target.kind != TargetType::InCluster => elsewhere.push(name.clone()),
-                Some(Ok(wanted)) => {
-                    findings.add_for(name, wanted.warnings.clone());
-                    let looking = Looking { reach: &reach, wanted: &wanted, impersonate: args.impersonate };
+                Some(Ok(desired_runtime)) if desired_runtime.spec.target.kind != TargetType::InCluster => {
+                    elsewhere.push(name.clone());
+                }
+                Some(Ok(desired_runtime)) => {
+                    findings.add_for(name, desired_runtime.warnings.clone());
+                    let looking =
+                        LiveDiff { access: &access, desired_runtime: &desired_runtime, impersonate: args.impersonate };
                     let found = looking.changes().await?;
                     unknown += found.unknown;
                     if !found.changes.is_empty() {
@@ -63,8 +66,9 @@ pub(super) fn compare(source: &Source, args: &DiffArgs, terminal: &Terminal) -> 
             progress.step();
         }
         for (name, object) in ended.iter().filter(|(name, _)| asked(name)) {
-            let wanted = Wanted::nothing(name, object.spec.clone());
-            let looking = Looking { reach: &reach, wanted: &wanted, impersonate: args.impersonate };
+            let desired_runtime = DesiredRuntime::nothing(name, object.spec.clone());
+            let looking =
+                LiveDiff { access: &access, desired_runtime: &desired_runtime, impersonate: args.impersonate };
             let (found, stay) = looking.end().await?;
             unknown += found.unknown;
             if !found.changes.is_empty() {

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use futures::{StreamExt as _, stream};
 use reeve_crds::runtime::policy::Recreate;
 use reeve_crds::{Runtime, RuntimeSpec};
-use reeve_reconciler_engine::apply::{Applier, ApplyError, Foreseen};
+use reeve_reconciler_engine::apply::{Applier, ApplyError, DryRun};
 use reeve_reconciler_engine::clock::Clock;
 use reeve_reconciler_engine::cluster::{Account, KindsError};
 use reeve_reconciler_engine::desired::DesiredObject;
 use reeve_reconciler_engine::fields::Manager;
-use reeve_reconciler_engine::ledger::Ledger;
+use reeve_reconciler_engine::inventory::Inventory;
 use reeve_reconciler_engine::live::Scope;
 use reeve_reconciler_engine::plan::{Action, Rules};
 use reeve_reconciler_engine::preview::{Preview, ending, is_drifted, jobs, preview};
@@ -19,14 +19,14 @@ use reeve_renderer::findings::Findings;
 use reeve_renderer::fleet::{Fleet, Loader};
 use serde_json::Value;
 
-use super::outlook::{Outlook, Seen, Still};
+use super::runtime_plan::{RuntimePlan, Seen, SkipReason};
 use super::{Outcome, all_wanted, allowed};
 use crate::cli::args::plan::PlanArgs;
-use crate::cli::cluster::{ClusterError, Reach};
+use crate::cli::cluster::{ClusterAccess, ClusterError};
+use crate::cli::desired_runtime::{DesiredRuntime, load};
 use crate::cli::failure::Failure;
 use crate::cli::following::Following;
 use crate::cli::source::{Source, runtimes_of, select_runtimes};
-use crate::cli::wanted::{Wanted, load};
 use crate::cli::{Terminal, bundles};
 
 /// Requests that are under way at once.
@@ -41,18 +41,18 @@ pub(super) fn plan(source: &Source, args: &PlanArgs, terminal: &Terminal) -> Res
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(ClusterError::Start)?;
     runtime.block_on(async {
-        let reach = Reach::open(&args.connection).await?;
-        let following = Following::read(&reach, source, &fleet, terminal).await?;
+        let access = ClusterAccess::open(&args.connection).await?;
+        let following = Following::read(&access, source, &fleet, terminal).await?;
         let ended = following.ended(&fleet);
         let known = fleet.runtimes.keys().chain(ended.iter().map(|(name, _)| name));
         let names = select_runtimes(&args.runtimes, known)?;
         let mut plans = Vec::with_capacity(names.len());
         for wanted in wanted {
-            let plan = plan_one(&reach, &following, &wanted, args).await?;
+            let plan = plan_one(&access, &following, &wanted, args).await?;
             plans.push((wanted.runtime, plan));
         }
         for (name, object) in ended.iter().filter(|(name, _)| names.contains(name)) {
-            plans.push((name.clone(), end_one(&reach, &following, name, object).await?));
+            plans.push((name.clone(), end_one(&access, &following, name, object).await?));
         }
         Ok(Ok(plans))
     })
@@ -69,22 +69,28 @@ fn of_fleet(fleet: &Fleet, findings: &Findings, args: &PlanArgs) -> Result<Vec<A
     if known.is_empty() && !args.runtimes.is_empty() { Ok(Vec::new()) } else { runtimes_of(fleet, &known) }
 }
 
-async fn plan_one(reach: &Reach, following: &Following, wanted: &Wanted, args: &PlanArgs) -> Result<Outlook, Failure> {
+async fn plan_one(
+    access: &ClusterAccess,
+    following: &Following,
+    wanted: &DesiredRuntime,
+    args: &PlanArgs,
+) -> Result<RuntimePlan, Failure> {
     let runtime = &wanted.runtime;
     if let Some(message) = following.taken(runtime) {
-        return Ok(Outlook::still(Still::Refused(message)));
+        return Ok(RuntimePlan::skipped(SkipReason::Refused(message)));
     }
-    if let Some(outlook) = Outlook::unsupported(&wanted.spec) {
-        return Ok(outlook);
+    if let Some(runtime_plan) = RuntimePlan::unsupported(&wanted.spec) {
+        return Ok(runtime_plan);
     }
     if let Some(what) = following.suspended(runtime) {
-        return Ok(Outlook::still(Still::Suspended(what)));
+        return Ok(RuntimePlan::skipped(SkipReason::Suspended(what)));
     }
-    let ledger = reach.ledger(runtime).await?;
+    let inventory = access.inventory(runtime).await?;
     let components = &wanted.desired.components;
     let objects = components.iter().flat_map(|component| &component.objects);
-    watch(reach, objects.map(|object| (object.api_version.clone(), object.key.kind.clone())), &ledger).await?;
-    let plan = preview(&wanted.desired, &ledger, &|key| reach.hub.get(key), &wanted.rules(reach.owner(runtime)));
+    watch(access, objects.map(|object| (object.api_version.clone(), object.key.kind.clone())), &inventory).await?;
+    let plan =
+        preview(&wanted.desired, &inventory, &|key| access.watch_cache.get(key), &wanted.rules(access.owner(runtime)));
     let mut seen = seen(following, runtime, &plan);
     for component in components {
         let status = following.component(runtime, &component.name).and_then(|there| there.status.as_ref());
@@ -92,23 +98,28 @@ async fn plan_one(reach: &Reach, following: &Following, wanted: &Wanted, args: &
         let due = jobs(component, good, status.map(|status| &status.jobs[..]).unwrap_or_default());
         seen.jobs.insert(component.name.clone(), due);
     }
-    seen.known = ledger.iter().filter(|(_, entry)| entry.uid.is_some()).map(|(key, _)| key.clone()).collect();
-    look(reach, wanted, &plan, &mut seen).await?;
-    Ok(Outlook::of(components, &wanted.spec, plan, &mut seen, allowed(args)))
+    seen.known = inventory.iter().filter(|(_, entry)| entry.uid.is_some()).map(|(key, _)| key.clone()).collect();
+    read_live(access, wanted, &plan, &mut seen).await?;
+    Ok(RuntimePlan::of(components, &wanted.spec, plan, &mut seen, allowed(args)))
 }
 
 /// What becomes of a runtime whose file left Git.
-async fn end_one(reach: &Reach, following: &Following, name: &Arc<str>, object: &Runtime) -> Result<Outlook, Failure> {
+async fn end_one(
+    access: &ClusterAccess,
+    following: &Following,
+    name: &Arc<str>,
+    object: &Runtime,
+) -> Result<RuntimePlan, Failure> {
     let RuntimeSpec { deletion_policy, drift, prune, .. } = &object.spec;
     if let Some(what) = following.suspended(name) {
-        return Ok(Outlook::still(Still::Suspended(what)));
+        return Ok(RuntimePlan::skipped(SkipReason::Suspended(what)));
     }
-    let ledger = reach.ledger(name).await?;
-    watch(reach, [], &ledger).await?;
-    let rules = Rules { owner: reach.owner(name), drift: drift.mode, prune: *prune };
-    let plan = ending(&ledger, &|key| reach.hub.get(key), &rules, *deletion_policy);
+    let inventory = access.inventory(name).await?;
+    watch(access, [], &inventory).await?;
+    let rules = Rules { owner: access.owner(name), drift: drift.mode, prune: *prune };
+    let plan = ending(&inventory, &|key| access.watch_cache.get(key), &rules, *deletion_policy);
     let seen = seen(following, name, &plan);
-    Ok(Outlook::ended(plan, *deletion_policy, &seen))
+    Ok(RuntimePlan::ended(plan, *deletion_policy, &seen))
 }
 
 /// Which components somebody suspended.
@@ -121,22 +132,22 @@ fn seen(following: &Following, runtime: &str, plan: &Preview) -> Seen {
 
 /// Sees everything of the kinds that matter. What is not served does not exist.
 async fn watch(
-    reach: &Reach,
+    access: &ClusterAccess,
     kinds: impl IntoIterator<Item = (Arc<str>, Arc<str>)>,
-    ledger: &Ledger,
+    inventory: &Inventory,
 ) -> Result<(), Failure> {
     const DOING: &str = "look at the cluster";
     let mut kinds: BTreeSet<(Arc<str>, Arc<str>)> = kinds.into_iter().collect();
-    kinds.extend(ledger.iter().map(|(key, entry)| (entry.api_version(key).into(), key.kind.clone())));
+    kinds.extend(inventory.iter().map(|(key, entry)| (entry.api_version(key).into(), key.kind.clone())));
     let scope = Scope { account: Account::Own, namespace: None };
     for (api_version, kind) in kinds {
-        match reach.in_time(DOING, reach.cluster.kinds().find(&api_version, &kind)).await? {
+        match access.in_time(DOING, access.cluster.kinds().find(&api_version, &kind)).await? {
             Ok(found) => {
-                let seen = reach.in_time(DOING, reach.hub.watch(&scope, &found)).await?;
-                seen.map_err(|failure| reach.blind(failure.reason, &failure.message))?;
+                let seen = access.in_time(DOING, access.watch_cache.watch(&scope, &found)).await?;
+                seen.map_err(|failure| access.blind(failure.reason, &failure.message))?;
             }
             Err(KindsError::Missing { .. }) => {}
-            Err(error) => return Err(reach.without_kinds(&error)),
+            Err(error) => return Err(access.without_kinds(&error)),
         }
     }
     Ok(())
@@ -144,7 +155,12 @@ async fn watch(
 
 /// Looks at the objects of which a watch does not say enough: whether one that is not ours is there all the same,
 /// whether what somebody changed matters, and whether it is made anew.
-async fn look(reach: &Reach, wanted: &Wanted, plan: &Preview, seen: &mut Seen) -> Result<(), Failure> {
+async fn read_live(
+    access: &ClusterAccess,
+    wanted: &DesiredRuntime,
+    plan: &Preview,
+    seen: &mut Seen,
+) -> Result<(), Failure> {
     let spec = &wanted.spec;
     let anew = spec.recreate == Recreate::OnImmutable;
     let matters = |action| match action {
@@ -158,20 +174,20 @@ async fn look(reach: &Reach, wanted: &Wanted, plan: &Preview, seen: &mut Seen) -
         asked.extend(steps.filter_map(|step| component.object(&step.key)));
     }
     let applier = Applier {
-        cluster: reach.cluster.clone(),
-        hub: reach.hub.clone(),
+        cluster: access.cluster.clone(),
+        watch_cache: access.watch_cache.clone(),
         account: Account::Own,
-        owner: reach.owner(&wanted.runtime),
+        owner: access.owner(&wanted.runtime),
         adoption: spec.adoption,
         recreate: spec.recreate,
         clock: Clock::system(),
     };
-    let reads: Vec<_> = asked.iter().map(|object| read(reach, &applier, object)).collect();
+    let reads: Vec<_> = asked.iter().map(|object| read(access, &applier, object)).collect();
     let mut reads = stream::iter(reads).buffered(AT_ONCE).zip(stream::iter(&asked));
     while let Some((live, object)) = reads.next().await {
         let Some(live) = live? else { continue };
         let key = &object.key;
-        if reach.hub.get(key).is_none() {
+        if access.watch_cache.get(key).is_none() {
             seen.strangers.insert(key.clone(), appliers(&live));
             continue;
         }
@@ -182,8 +198,8 @@ async fn look(reach: &Reach, wanted: &Wanted, plan: &Preview, seen: &mut Seen) -
             let known = seen.known.contains(key);
             let doing = format!("ask about {key}");
             // Whoever may not ask is told of a change, which it is.
-            let foreseen = reach.in_time(&doing, applier.foresee(object, Some(&live), known)).await?;
-            if matches!(foreseen, Ok(Foreseen::Anew(_))) {
+            let foreseen = access.in_time(&doing, applier.dry_run(object, Some(&live), known)).await?;
+            if matches!(foreseen, Ok(DryRun::Anew(_))) {
                 seen.anew.insert(key.clone());
             }
         }
@@ -192,15 +208,15 @@ async fn look(reach: &Reach, wanted: &Wanted, plan: &Preview, seen: &mut Seen) -
 }
 
 /// An object as it is; nothing, if it or its kind is not there.
-async fn read(reach: &Reach, applier: &Applier, object: &DesiredObject) -> Result<Option<Value>, Failure> {
+async fn read(access: &ClusterAccess, applier: &Applier, object: &DesiredObject) -> Result<Option<Value>, Failure> {
     let doing = format!("read {}", object.key);
     // A kind that could not be asked for was told of when its watch began.
-    let Ok(kind) = reach.in_time(&doing, applier.kind(object)).await? else { return Ok(None) };
+    let Ok(kind) = access.in_time(&doing, applier.kind(object)).await? else { return Ok(None) };
     let get = async || applier.get(&object.key, &kind).await;
-    match reach.patiently(&doing, get, ApplyError::retry_after).await? {
+    match access.patiently(&doing, get, ApplyError::retry_after).await? {
         Ok(live) => Ok(live),
-        Err(ApplyError::Refused { refusal, .. }) => Err(reach.blind(refusal.reason.as_str(), &refusal.message)),
-        Err(other) => Err(reach.blind(other.reason(), &reeve_process::error_chain(&other))),
+        Err(ApplyError::Refused { api_error, .. }) => Err(access.blind(api_error.reason.as_str(), &api_error.message)),
+        Err(other) => Err(access.blind(other.reason(), &reeve_process::error_chain(&other))),
     }
 }
 

@@ -8,7 +8,7 @@ use reeve_reconciler_engine::plan::{Action, Removal};
 use serde_json::{Map, Value, json};
 
 use super::Group;
-use super::outlook::{Deed, Outlook, Part, Still};
+use super::runtime_plan::{Part, PlannedAction, RuntimePlan, SkipReason};
 use crate::cli::style::{Paint, Style};
 use crate::cli::text::{count, harmless, in_runtimes};
 
@@ -29,13 +29,13 @@ struct Tally {
 
 pub(super) fn write(groups: &[Group], style: Style, out: &mut dyn Write) -> io::Result<()> {
     let mut tally = Tally::default();
-    for Group { runtimes, outlook } in groups {
+    for Group { runtimes, runtime_plan } in groups {
         let mut lines = Vec::new();
-        for part in &outlook.parts {
+        for part in &runtime_plan.parts {
             component(part, style, runtimes.len(), &mut tally, &mut lines);
         }
-        tally.runtime(outlook, runtimes.len());
-        let whole = whole(outlook);
+        tally.runtime(runtime_plan, runtimes.len());
+        let whole = whole(runtime_plan);
         if lines.is_empty() && whole.is_none() {
             continue;
         }
@@ -48,12 +48,12 @@ pub(super) fn write(groups: &[Group], style: Style, out: &mut dyn Write) -> io::
 }
 
 impl Tally {
-    fn runtime(&mut self, outlook: &Outlook, runtimes: usize) {
-        self.ended += if outlook.ended.is_some() { runtimes } else { 0 };
-        match &outlook.still {
-            Some(Still::Suspended(_)) => self.suspended += runtimes,
-            Some(Still::Refused(_)) => self.refused += runtimes,
-            Some(Still::Unsupported(_) | Still::Waits(_)) | None => {}
+    fn runtime(&mut self, runtime_plan: &RuntimePlan, runtimes: usize) {
+        self.ended += if runtime_plan.ended.is_some() { runtimes } else { 0 };
+        match &runtime_plan.skipped {
+            Some(SkipReason::Suspended(_)) => self.suspended += runtimes,
+            Some(SkipReason::Refused(_)) => self.refused += runtimes,
+            Some(SkipReason::Unsupported(_) | SkipReason::Waits(_)) | None => {}
         }
     }
 
@@ -77,28 +77,28 @@ impl Tally {
 }
 
 /// What is to be said of a whole runtime.
-fn whole(outlook: &Outlook) -> Option<String> {
-    match (&outlook.still, outlook.ended) {
-        (Some(still), _) => Some(standing(still)),
+fn whole(runtime_plan: &RuntimePlan) -> Option<String> {
+    match (&runtime_plan.skipped, runtime_plan.ended) {
+        (Some(skipped), _) => Some(standing(skipped)),
         (None, Some(DeletionPolicy::Delete)) => Some("its file left Git: it is deleted with its objects".to_owned()),
         (None, Some(DeletionPolicy::Orphan)) => Some("its file left Git: it is deleted, its objects stay".to_owned()),
         (None, None) => None,
     }
 }
 
-fn standing(still: &Still) -> String {
-    match still {
-        Still::Suspended(what) => format!("suspended: nothing is done until {what} is resumed"),
-        Still::Unsupported(message) => format!("unsupported: {message}; nothing is applied"),
-        Still::Refused(message) => format!("refused: {message}"),
-        Still::Waits(names) => format!("waits for {}, which does not become ready", names.join(", ")),
+fn standing(skipped: &SkipReason) -> String {
+    match skipped {
+        SkipReason::Suspended(what) => format!("suspended: nothing is done until {what} is resumed"),
+        SkipReason::Unsupported(message) => format!("unsupported: {message}; nothing is applied"),
+        SkipReason::Refused(message) => format!("refused: {message}"),
+        SkipReason::Waits(names) => format!("waits for {}, which does not become ready", names.join(", ")),
     }
 }
 
 fn component(part: &Part, style: Style, runtimes: usize, tally: &mut Tally, lines: &mut Vec<String>) {
     let mut shown = Vec::new();
     jobs(part, JobPhase::Before, style, &mut shown);
-    deeds(part, style, runtimes, tally, &mut shown);
+    actions(part, style, runtimes, tally, &mut shown);
     jobs(part, JobPhase::After, style, &mut shown);
     tally.jobs += part.jobs.len() * runtimes;
     for (key, _, removal) in &part.removals {
@@ -113,14 +113,14 @@ fn component(part: &Part, style: Style, runtimes: usize, tally: &mut Tally, line
             style.paint(Paint::Removed, &format!("{sign} {}", harmless(&key.to_string())))
         ));
     }
-    for refusal in &part.refusals {
+    for api_error in &part.refusals {
         tally.refused += runtimes;
-        let line = format!("x {} {}", refusal.key, refusal.message);
+        let line = format!("x {} {}", api_error.key, api_error.message);
         shown.push(format!("    {}", style.paint(Paint::Error, &harmless(&line))));
     }
-    if !shown.is_empty() || part.still.is_some() {
-        let still = part.still.as_ref().map(|still| format!(" ({})", standing(still))).unwrap_or_default();
-        lines.push(format!("  component {}{}{still}", part.component, if part.left { " (left Git)" } else { "" }));
+    if !shown.is_empty() || part.skipped.is_some() {
+        let skipped = part.skipped.as_ref().map(|skipped| format!(" ({})", standing(skipped))).unwrap_or_default();
+        lines.push(format!("  component {}{}{skipped}", part.component, if part.left { " (left Git)" } else { "" }));
         lines.append(&mut shown);
     }
 }
@@ -136,25 +136,27 @@ fn jobs(part: &Part, phase: JobPhase, style: Style, shown: &mut Vec<String>) {
     }
 }
 
-fn deeds(part: &Part, style: Style, runtimes: usize, tally: &mut Tally, shown: &mut Vec<String>) {
-    for (key, _, deed) in &part.deeds {
+fn actions(part: &Part, style: Style, runtimes: usize, tally: &mut Tally, shown: &mut Vec<String>) {
+    for (key, _, deed) in &part.actions {
         let (count, paint, sign, note) = match deed {
-            Deed::Plan(Action::Create) => (&mut tally.create, Paint::Added, '+', ""),
-            Deed::Plan(Action::Update) => (&mut tally.update, Paint::Changed, '~', ""),
-            Deed::Plan(Action::Replace) => {
+            PlannedAction::Plan(Action::Create) => (&mut tally.create, Paint::Added, '+', ""),
+            PlannedAction::Plan(Action::Update) => (&mut tally.update, Paint::Changed, '~', ""),
+            PlannedAction::Plan(Action::Replace) => {
                 (&mut tally.update, Paint::Changed, '~', " (made anew when the old one is gone)")
             }
-            Deed::Plan(Action::Repair) => (&mut tally.repair, Paint::Warning, '!', " (someone changed it)"),
-            Deed::Plan(Action::Report) => (&mut tally.kept, Paint::Warning, '!', " (someone changed it; only told)"),
-            Deed::Plan(Action::Verify | Action::Keep | Action::Leave) => {
+            PlannedAction::Plan(Action::Repair) => (&mut tally.repair, Paint::Warning, '!', " (someone changed it)"),
+            PlannedAction::Plan(Action::Report) => {
+                (&mut tally.kept, Paint::Warning, '!', " (someone changed it; only told)")
+            }
+            PlannedAction::Plan(Action::Verify | Action::Keep | Action::Leave) => {
                 tally.kept += runtimes;
                 continue;
             }
-            Deed::Anew => {
+            PlannedAction::Anew => {
                 let note = " (deleted and made anew, since a field cannot change)";
                 (&mut tally.update, Paint::Changed, '~', note)
             }
-            Deed::TakeOver(appliers) => (&mut tally.take_over, Paint::Changed, '~', &*stranger(appliers)),
+            PlannedAction::TakeOver(appliers) => (&mut tally.take_over, Paint::Changed, '~', &*stranger(appliers)),
         };
         *count += runtimes;
         let name = style.paint(paint, &format!("{sign} {}", harmless(&key.to_string())));
@@ -174,36 +176,36 @@ fn stranger(appliers: &[String]) -> String {
 
 /// The same for programmes.
 pub(super) fn document(groups: &[Group]) -> Value {
-    let plans = groups.iter().map(|Group { runtimes, outlook }| {
+    let plans = groups.iter().map(|Group { runtimes, runtime_plan }| {
         let mut plan = Map::new();
         plan.insert("runtimes".to_owned(), runtimes.iter().map(|name| &**name).collect());
-        if let Some(policy) = outlook.ended {
+        if let Some(policy) = runtime_plan.ended {
             plan.insert("ended".to_owned(), json!({ "deletionPolicy": policy }));
         }
-        still(outlook.still.as_ref(), &mut plan);
-        plan.insert("components".to_owned(), outlook.parts.iter().map(part_document).collect());
+        skipped(runtime_plan.skipped.as_ref(), &mut plan);
+        plan.insert("components".to_owned(), runtime_plan.parts.iter().map(part_document).collect());
         Value::Object(plan)
     });
     json!({ "plans": plans.collect::<Vec<_>>() })
 }
 
-fn still(still: Option<&Still>, plan: &mut Map<String, Value>) {
-    let (key, value) = match still {
+fn skipped(skipped: Option<&SkipReason>, plan: &mut Map<String, Value>) {
+    let (key, value) = match skipped {
         None => return,
-        Some(Still::Suspended(what)) => ("suspended", json!(what)),
-        Some(Still::Unsupported(message)) => ("unsupported", json!(message)),
-        Some(Still::Refused(message)) => ("refused", json!(message)),
-        Some(Still::Waits(names)) => ("waitsFor", names.iter().map(|name| &**name).collect()),
+        Some(SkipReason::Suspended(what)) => ("suspended", json!(what)),
+        Some(SkipReason::Unsupported(message)) => ("unsupported", json!(message)),
+        Some(SkipReason::Refused(message)) => ("refused", json!(message)),
+        Some(SkipReason::Waits(names)) => ("waitsFor", names.iter().map(|name| &**name).collect()),
     };
     plan.insert(key.to_owned(), value);
 }
 
 fn part_document(part: &Part) -> Value {
-    let steps = part.deeds.iter().map(|(key, stage, deed)| {
+    let steps = part.actions.iter().map(|(key, stage, deed)| {
         let action = match deed {
-            Deed::Plan(action) => format!("{action:?}"),
-            Deed::Anew => "Anew".to_owned(),
-            Deed::TakeOver(_) => "TakeOver".to_owned(),
+            PlannedAction::Plan(action) => format!("{action:?}"),
+            PlannedAction::Anew => "Anew".to_owned(),
+            PlannedAction::TakeOver(_) => "TakeOver".to_owned(),
         };
         json!({ "object": key.to_string(), "stage": stage.as_str(), "action": action })
     });
@@ -212,7 +214,7 @@ fn part_document(part: &Part) -> Value {
     });
     let jobs = part.jobs.iter().map(|(key, phase)| json!({ "object": key.to_string(), "phase": phase }));
     let refused = part.refusals.iter().map(
-        |refusal| json!({ "object": refusal.key.to_string(), "reason": refusal.reason, "message": refusal.message }),
+        |api_error| json!({ "object": api_error.key.to_string(), "reason": api_error.reason, "message": api_error.message }),
     );
     let mut document = json!({
         "component": &*part.component,
@@ -222,7 +224,7 @@ fn part_document(part: &Part) -> Value {
         "refused": refused.collect::<Vec<_>>(),
     });
     if let Value::Object(fields) = &mut document {
-        still(part.still.as_ref(), fields);
+        skipped(part.skipped.as_ref(), fields);
     }
     document
 }

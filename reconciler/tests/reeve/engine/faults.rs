@@ -11,7 +11,7 @@ use reeve_crds::{Inventory, Lenient, State};
 use reeve_process::Gate;
 use reeve_reconciler_engine::clock::{Clock, ManualClock};
 use reeve_reconciler_engine::cluster::{Account, Cluster};
-use reeve_reconciler_engine::live::{Hub, Scope};
+use reeve_reconciler_engine::live::{Scope, WatchCache};
 use reeve_tests::{ControlPlane, Forwarder, eventually};
 use serde_json::json;
 
@@ -179,7 +179,7 @@ async fn a_watch_that_failed_is_tried_when_somebody_asks_for_it_not_when_it_has_
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
     let cluster = Cluster::new(Gate::always_open().term().unwrap(), config).unwrap();
     // A clock that stands still: no rest is ever over.
-    let hub = Hub::new(cluster.clone(), Clock::new(ManualClock::new(Timestamp::UNIX_EPOCH)));
+    let hub = WatchCache::new(cluster.clone(), Clock::new(ManualClock::new(Timestamp::UNIX_EPOCH)));
     let scope = Scope { account: Account::Own, namespace: None };
     let kind = cluster.kinds().find("v1", "ConfigMap").await.unwrap();
     assert_eq!(hub.watch(&scope, &kind).await.unwrap_err().reason, "Forbidden");

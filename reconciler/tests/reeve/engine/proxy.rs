@@ -174,7 +174,7 @@ impl State {
             let first =
                 || self.refused.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| (n < *times).then_some(n + 1));
             if path.ends_with(end) && first().is_ok() {
-                return refusal(*code, "storage is (re)initializing");
+                return api_error(*code, "storage is (re)initializing");
             }
         }
         if !writes || path.ends_with("/events") || path.contains("/events/") {
@@ -193,10 +193,10 @@ impl State {
                 self.reached.notify_one();
                 std::future::pending().await
             }
-            Rule::Refuse { code, path: part } if path.contains(&part) => refusal(code, "as the test says"),
+            Rule::Refuse { code, path: part } if path.contains(&part) => api_error(code, "as the test says"),
             Rule::Late { path: part } if path.contains(&part) => {
                 *self.rule.lock().unwrap() = Rule::Pass;
-                let Some(request) = whole(request).await else { return refusal(400, "cut off") };
+                let Some(request) = whole(request).await else { return api_error(400, "cut off") };
                 self.reached.notify_one();
                 let late = self.late.clone().spawn(async move {
                     self.released.notified().await;
@@ -232,12 +232,12 @@ impl State {
     async fn forward(&self, request: Request<Incoming>) -> Response<Body> {
         match whole(request).await {
             Some(request) => self.pass(request).await,
-            None => refusal(400, "cut off"),
+            None => api_error(400, "cut off"),
         }
     }
 
     async fn pass(&self, request: Request<Body>) -> Response<Body> {
-        self.client.send(request).await.unwrap_or_else(|_| refusal(502, "no answer"))
+        self.client.send(request).await.unwrap_or_else(|_| api_error(502, "no answer"))
     }
 }
 
@@ -248,7 +248,7 @@ async fn whole(request: Request<Incoming>) -> Option<Request<Body>> {
     Some(Request::from_parts(parts, Body::from(body)))
 }
 
-fn refusal(code: u16, message: &str) -> Response<Body> {
+fn api_error(code: u16, message: &str) -> Response<Body> {
     let status = format!(
         r#"{{"kind":"Status","apiVersion":"v1","status":"Failure","message":"{message}","details":{{"retryAfterSeconds":1}},"code":{code}}}"#
     );

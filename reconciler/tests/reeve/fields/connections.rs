@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use kube::Client;
-use reeve_reconciler_engine::refusal::{Reason, Refusal};
+use reeve_reconciler_engine::api_error::{ApiError, Reason};
 use reeve_tests::Forwarder;
 use serde_json::{Value, json};
 
@@ -13,10 +13,10 @@ fn text() -> Value {
     json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "text" }, "data": { "a": "b" } })
 }
 
-async fn refusal(place: &Place, config: kube::Config) -> Refusal {
+async fn api_error(place: &Place, config: kube::Config) -> ApiError {
     let client = Client::try_from(config).unwrap();
     let other = Place { client, namespace: place.namespace.clone(), cluster: place.cluster };
-    Refusal::of(&other.apply(&text()).await.expect_err("it was accepted"))
+    ApiError::of(&other.apply(&text()).await.expect_err("it was accepted"))
 }
 
 #[tokio::test]
@@ -25,10 +25,10 @@ async fn an_api_server_that_is_not_there_is_unreachable() {
     let mut config = place.cluster.config().unwrap();
     config.cluster_url = "https://127.0.0.1:1".parse().unwrap();
 
-    let refusal = refusal(&place, config).await;
+    let api_error = api_error(&place, config).await;
 
-    assert_eq!((refusal.reason, refusal.transient, refusal.server_down), (Reason::Unreachable, true, true));
-    assert!(refusal.message.contains("onnection refused"), "{}", refusal.message);
+    assert_eq!((api_error.reason, api_error.transient, api_error.server_down), (Reason::Unreachable, true, true));
+    assert!(api_error.message.contains("onnection refused"), "{}", api_error.message);
 }
 
 #[tokio::test]
@@ -38,9 +38,9 @@ async fn a_connection_that_is_cut_is_unreachable_too() {
     for fault in [Forwarder::cut, Forwarder::reset] {
         fault(&forwarder);
 
-        let refusal = refusal(&place, forwarder.config(place.cluster).unwrap()).await;
+        let api_error = api_error(&place, forwarder.config(place.cluster).unwrap()).await;
 
-        assert_eq!((refusal.reason, refusal.server_down), (Reason::Unreachable, true), "{refusal:?}");
+        assert_eq!((api_error.reason, api_error.server_down), (Reason::Unreachable, true), "{api_error:?}");
     }
 }
 
@@ -53,7 +53,11 @@ async fn a_server_that_does_not_answer_in_time_is_a_timeout() {
     config.connect_timeout = Some(Duration::from_millis(50));
     config.read_timeout = Some(Duration::from_millis(50));
 
-    let refusal = refusal(&place, config).await;
+    let api_error = api_error(&place, config).await;
 
-    assert_eq!((refusal.reason, refusal.transient, refusal.server_down), (Reason::Timeout, true, true), "{refusal:?}");
+    assert_eq!(
+        (api_error.reason, api_error.transient, api_error.server_down),
+        (Reason::Timeout, true, true),
+        "{api_error:?}"
+    );
 }

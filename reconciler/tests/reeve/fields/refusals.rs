@@ -2,14 +2,14 @@
 
 use kube::Client;
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
-use reeve_reconciler_engine::refusal::{Reason, Refusal};
+use reeve_reconciler_engine::api_error::{ApiError, Reason};
 use reeve_tests::eventually;
 use serde_json::{Value, json};
 
 use super::{MANAGER, Place, deployment, name};
 
-fn refusal(answer: kube::Result<DynamicObject>) -> Refusal {
-    Refusal::of(&answer.expect_err("it was accepted"))
+fn api_error(answer: kube::Result<DynamicObject>) -> ApiError {
+    ApiError::of(&answer.expect_err("it was accepted"))
 }
 
 fn config_map(name: &str) -> Value {
@@ -79,12 +79,12 @@ async fn a_change_that_a_kind_does_not_allow_is_immutable() {
             changed["spec"]["template"]["metadata"]["labels"] = json!({ "x": "y" });
         }
 
-        let refusal = refusal(place.apply_as(&changed, &PatchParams::apply(MANAGER).force()).await);
+        let api_error = api_error(place.apply_as(&changed, &PatchParams::apply(MANAGER).force()).await);
 
         let kind = &object["kind"];
-        assert_eq!((refusal.reason, refusal.transient), (Reason::Immutable, false), "{kind}: {refusal:?}");
-        assert!(refusal.message.starts_with(&format!("{field}: ")), "{kind}: {}", refusal.message);
-        assert!(!refusal.message.contains("hunter2"), "{kind}: {}", refusal.message);
+        assert_eq!((api_error.reason, api_error.transient), (Reason::Immutable, false), "{kind}: {api_error:?}");
+        assert!(api_error.message.starts_with(&format!("{field}: ")), "{kind}: {}", api_error.message);
+        assert!(!api_error.message.contains("hunter2"), "{kind}: {}", api_error.message);
     }
 }
 
@@ -113,10 +113,10 @@ async fn what_is_told_of_values_of_the_wrong_type_does_not_hold_them() {
         pod,
     ];
     for object in cases {
-        let refusal = refusal(place.apply(&object).await);
-        assert_eq!(refusal.reason, Reason::Invalid, "{object}: {refusal:?}");
-        assert!(!refusal.message.contains("hunter2"), "{}", refusal.message);
-        assert!(!refusal.message.contains("42424242"), "{}", refusal.message);
+        let api_error = api_error(place.apply(&object).await);
+        assert_eq!(api_error.reason, Reason::Invalid, "{object}: {api_error:?}");
+        assert!(!api_error.message.contains("hunter2"), "{}", api_error.message);
+        assert!(!api_error.message.contains("42424242"), "{}", api_error.message);
     }
 }
 
@@ -131,11 +131,11 @@ async fn a_storage_class_cannot_change_its_provisioner() {
     };
     place.apply_to_cluster(&class("a.io/b")).await.unwrap();
 
-    let refusal = refusal(place.apply_to_cluster(&class("a.io/c")).await);
+    let api_error = api_error(place.apply_to_cluster(&class("a.io/c")).await);
     place.cluster_api(&class("")).delete(&place.namespace, &kube::api::DeleteParams::default()).await.unwrap();
 
-    assert_eq!(refusal.reason, Reason::Immutable);
-    assert_eq!(refusal.message, "provisioner: updates to provisioner are forbidden.");
+    assert_eq!(api_error.reason, Reason::Immutable);
+    assert_eq!(api_error.message, "provisioner: updates to provisioner are forbidden.");
 }
 
 #[tokio::test]
@@ -158,9 +158,9 @@ async fn a_mistake_in_an_object_that_exists_is_invalid_and_not_immutable() {
         (mistyped, ".spec.replicas: expected numeric (int or float), got string"),
     ];
     for (object, message) in cases {
-        let refusal = refusal(place.apply(&object).await);
-        assert_eq!((refusal.reason, refusal.transient), (Reason::Invalid, false), "{refusal:?}");
-        assert!(refusal.message.ends_with(message), "{}", refusal.message);
+        let api_error = api_error(place.apply(&object).await);
+        assert_eq!((api_error.reason, api_error.transient), (Reason::Invalid, false), "{api_error:?}");
+        assert!(api_error.message.ends_with(message), "{}", api_error.message);
     }
 }
 
@@ -168,13 +168,13 @@ async fn a_mistake_in_an_object_that_exists_is_invalid_and_not_immutable() {
 async fn what_is_not_there_is_told_apart() {
     let place = Place::new("refused").await;
     let unknown_group = json!({ "apiVersion": "no.such/v1", "kind": "Thing", "metadata": { "name": "a" } });
-    assert_eq!(refusal(place.apply(&unknown_group).await).reason, Reason::MissingKind);
+    assert_eq!(api_error(place.apply(&unknown_group).await).reason, Reason::MissingKind);
     let unknown_kind = json!({ "apiVersion": "apps/v1", "kind": "Thing", "metadata": { "name": "a" } });
-    assert_eq!(refusal(place.apply(&unknown_kind).await).reason, Reason::MissingKind);
-    let gone = refusal(place.api(&config_map("nope")).get("nope").await);
+    assert_eq!(api_error(place.apply(&unknown_kind).await).reason, Reason::MissingKind);
+    let gone = api_error(place.api(&config_map("nope")).get("nope").await);
     assert_eq!(gone.reason, Reason::Gone);
     let elsewhere = Place { namespace: "no-such-namespace".to_owned(), ..Place::new("refused").await };
-    assert_eq!(refusal(elsewhere.apply(&config_map("a")).await).reason, Reason::MissingNamespace);
+    assert_eq!(api_error(elsewhere.apply(&config_map("a")).await).reason, Reason::MissingNamespace);
 }
 
 #[tokio::test]
@@ -185,11 +185,11 @@ async fn a_namespace_on_its_way_out_takes_nothing_new() {
     place.apply(&holder).await.unwrap();
     place.cluster.kubectl(&["delete", "namespace", &place.namespace, "--wait=false"]).await;
 
-    let refusal = refusal(place.apply(&config_map("late")).await);
+    let api_error = api_error(place.apply(&config_map("late")).await);
     holder["metadata"]["finalizers"] = json!([]);
     place.apply(&holder).await.unwrap();
 
-    assert_eq!((refusal.reason, refusal.transient), (Reason::NamespaceTerminating, true), "{refusal:?}");
+    assert_eq!((api_error.reason, api_error.transient), (Reason::NamespaceTerminating, true), "{api_error:?}");
 }
 
 #[tokio::test]
@@ -198,20 +198,20 @@ async fn rights_credentials_and_size_each_have_their_reason() {
     let mut config = place.cluster.config().unwrap();
     config.auth_info.impersonate = Some("nobody".to_owned());
     let nobody = Place { client: Client::try_from(config).unwrap(), namespace: place.namespace.clone(), ..place };
-    let forbidden = refusal(nobody.apply(&config_map("a")).await);
+    let forbidden = api_error(nobody.apply(&config_map("a")).await);
     assert_eq!(forbidden.reason, Reason::Forbidden);
     assert!(forbidden.message.contains("User \"nobody\" cannot patch resource \"configmaps\""), "{forbidden:?}");
 
     let mut config = nobody.cluster.config().unwrap();
     config.auth_info = kube::config::AuthInfo { token: Some("expired".to_owned().into()), ..Default::default() };
     let stranger = Place { client: Client::try_from(config).unwrap(), ..nobody };
-    assert_eq!(refusal(stranger.apply(&config_map("a")).await).reason, Reason::Unauthorized);
+    assert_eq!(api_error(stranger.apply(&config_map("a")).await).reason, Reason::Unauthorized);
 
     let place = Place { client: stranger.cluster.client(), ..stranger };
     for bytes in [1_100_000, 3_200_000] {
         let mut large = config_map("large");
         large["data"]["a"] = "x".repeat(bytes).into();
-        assert_eq!(refusal(place.apply(&large).await).reason, Reason::TooLarge, "{bytes}");
+        assert_eq!(api_error(place.apply(&large).await).reason, Reason::TooLarge, "{bytes}");
     }
 }
 
@@ -223,9 +223,9 @@ async fn a_write_in_between_passes_and_one_who_was_first_is_told() {
     let mut stale = config_map("a");
     stale["metadata"]["resourceVersion"] = created.metadata.resource_version.into();
 
-    let conflict = refusal(place.apply(&stale).await);
+    let conflict = api_error(place.apply(&stale).await);
     let body: DynamicObject = serde_json::from_value(config_map("a")).unwrap();
-    let exists = refusal(place.api(&config_map("a")).create(&PostParams::default(), &body).await);
+    let exists = api_error(place.api(&config_map("a")).create(&PostParams::default(), &body).await);
 
     assert_eq!((conflict.reason, conflict.transient), (Reason::Conflict, true), "{conflict:?}");
     assert_eq!(exists.reason, Reason::AlreadyExists);
@@ -243,15 +243,15 @@ async fn a_quota_that_is_used_up_is_named() {
 
     // Until the quota is seen by the API server and counted by its controller, the answer is another one.
     let asking = PatchParams::apply(MANAGER).dry_run();
-    let refusal = eventually("the quota counts", || async {
+    let api_error = eventually("the quota counts", || async {
         let Err(error) = place.apply_as(&claim, &asking).await else { return Err("it was accepted".to_owned()) };
-        let refusal = Refusal::of(&error);
-        if refusal.message.contains("exceeded quota") { Ok(refusal) } else { Err(refusal.message) }
+        let api_error = ApiError::of(&error);
+        if api_error.message.contains("exceeded quota") { Ok(api_error) } else { Err(api_error.message) }
     })
     .await;
 
-    assert_eq!((refusal.reason, refusal.transient), (Reason::QuotaExceeded, true));
-    assert!(refusal.message.contains("exceeded quota: none, requested: persistentvolumeclaims=1"), "{refusal:?}");
+    assert_eq!((api_error.reason, api_error.transient), (Reason::QuotaExceeded, true));
+    assert!(api_error.message.contains("exceeded quota: none, requested: persistentvolumeclaims=1"), "{api_error:?}");
 }
 
 #[tokio::test]
@@ -300,12 +300,12 @@ async fn a_webhook_that_is_dead_and_a_policy_that_denies_are_told_apart() {
 }
 
 /// Rules of admission take a moment to be known to the API server.
-async fn until_refused(place: &Place, object: &Value) -> Refusal {
+async fn until_refused(place: &Place, object: &Value) -> ApiError {
     eventually("it is refused", || async {
         let params = PatchParams { dry_run: true, ..PatchParams::apply(MANAGER) };
         match place.api(object).patch(name(object), &params, &Patch::Apply(object)).await {
             Ok(_) => Err("accepted"),
-            Err(error) => Ok(Refusal::of(&error)),
+            Err(error) => Ok(ApiError::of(&error)),
         }
     })
     .await

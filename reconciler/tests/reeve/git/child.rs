@@ -102,7 +102,7 @@ async fn a_child_that_is_killed_in_the_middle_leaves_a_mirror_that_can_be_used()
     };
     let (outcome, ()) = tokio::join!(fetch, killed);
     let error = outcome.unwrap_err();
-    assert_eq!((error.reason(), error.is_transient()), ("BrokenOff", true), "{error}");
+    assert_eq!((error.reason(), error.is_transient()), ("FetchAborted", true), "{error}");
     assert_eq!(fixture.text(&url, &first, "a").as_deref(), Some("1"));
     forwarder.pass();
     assert_eq!(fixture.fetch(&request).await.commit.id, second.as_str());

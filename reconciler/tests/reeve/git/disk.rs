@@ -54,7 +54,7 @@ async fn a_full_disk_is_an_error_of_its_own_and_nothing_half_written_is_used() {
         let mirrors = Fixture::mirrors_in(disk.path());
         let request = request(&url, main());
         assert_eq!(mirrors.fetch(&request).await.unwrap().commit.id, first.as_str());
-        mirrors.keep(&url, "fleet", first.as_str()).unwrap();
+        mirrors.keep_commit(&url, "fleet", first.as_str()).unwrap();
         let large = git.publish(&[("big", &noise(3, 300_000))]).unwrap();
         for _ in 0..2 {
             let error = mirrors.fetch(&request).await.unwrap_err();

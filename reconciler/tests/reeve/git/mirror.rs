@@ -76,7 +76,7 @@ async fn what_is_in_force_stays_readable_whatever_becomes_of_its_branch() {
     let lost = git.publish(&[("a", "2")]).unwrap();
     let (fixture, url) = (Fixture::new(), git.file_url());
     fixture.fetch(&request(&url, main())).await;
-    fixture.mirrors.keep(&url, "team/fleet", lost.as_str()).unwrap();
+    fixture.mirrors.keep_commit(&url, "team/fleet", lost.as_str()).unwrap();
     git.reset_to(&first).unwrap();
     git.force_push().unwrap();
     let collect = ["-C", git.path().to_str().unwrap(), "-c", "gc.pruneExpire=now", "gc", "--quiet", "--prune=now"];
@@ -100,7 +100,7 @@ async fn a_mirror_of_many_packs_becomes_one_and_loses_nothing_that_is_in_force()
     let (fixture, url) = (Fixture::new(), git.file_url());
     let request = request(&url, main());
     fixture.fetch(&request).await;
-    fixture.mirrors.keep(&url, "fleet", lost.as_str()).unwrap();
+    fixture.mirrors.keep_commit(&url, "fleet", lost.as_str()).unwrap();
     git.reset_to(&first).unwrap();
     git.force_push().unwrap();
     let before = fixture.repository();

@@ -48,9 +48,9 @@ async fn serve(mut client: TcpStream, wanted: &str, notes: &Mutex<Vec<String>>) 
     let line = head.lines().next()?.to_owned();
     let (method, rest) = line.split_once(' ')?;
     if !head.contains(wanted) {
-        let refusal = "HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=\"x\"\r\n\
+        let api_error = "HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=\"x\"\r\n\
                        Content-Length: 0\r\nConnection: close\r\n\r\n";
-        return client.write_all(refusal.as_bytes()).await.ok();
+        return client.write_all(api_error.as_bytes()).await.ok();
     }
     assert_eq!(method, "CONNECT");
     let target = rest.split(' ').next()?.to_owned();

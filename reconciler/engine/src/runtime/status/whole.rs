@@ -14,9 +14,9 @@ use super::{LISTED_COMPONENTS, SHORT, count, drift, drop_false, failure, why};
 use crate::conditions::{MESSAGE, set_condition};
 use crate::desired::Desired;
 use crate::rollup::severity;
-use crate::runtime::Trouble;
-use crate::runtime::capabilities::Offer;
-use crate::runtime::record::{Phase, Record};
+use crate::runtime::ReconcileError;
+use crate::runtime::capabilities::CapabilityReport;
+use crate::runtime::component::{ComponentState, Phase};
 use crate::text::truncate;
 
 /// What the status of a runtime is made of besides its components.
@@ -29,22 +29,22 @@ pub(in crate::runtime) struct RuntimeFacts<'a> {
     pub(in crate::runtime) suspended: Option<&'static str>,
     pub(in crate::runtime) deleting: bool,
     /// What keeps the whole runtime back.
-    pub(in crate::runtime) trouble: Option<&'a (Trouble, Timestamp)>,
+    pub(in crate::runtime) error: Option<&'a (ReconcileError, Timestamp)>,
     pub(in crate::runtime) objects: usize,
     pub(in crate::runtime) applier: Applier,
     /// What the cluster offers next to what is declared, as far as that is known.
-    pub(in crate::runtime) offer: Option<&'a Offer>,
+    pub(in crate::runtime) capabilities: Option<&'a CapabilityReport>,
     pub(in crate::runtime) handled: Option<String>,
 }
 
 /// The status of a runtime, from those of its components.
 pub(in crate::runtime) fn runtime(
     facts: &RuntimeFacts<'_>,
-    records: &BTreeMap<Arc<str>, Record>,
+    components: &BTreeMap<Arc<str>, ComponentState>,
     now: Timestamp,
 ) -> RuntimeStatus {
     let mut status = facts.before.clone();
-    let all: Vec<(&Record, State)> = records.values().map(|record| (record, record.state(now))).collect();
+    let all: Vec<(&ComponentState, State)> = components.values().map(|record| (record, record.state(now))).collect();
     let ready = all.iter().filter(|(_, state)| *state == State::Ready).count();
     let state = runtime_state(facts, &all);
     let worst = all.iter().filter(|(_, state)| *state != State::Ready).max_by_key(|(_, state)| severity(*state));
@@ -52,12 +52,12 @@ pub(in crate::runtime) fn runtime(
     status.observed_generation = facts.generation;
     status.state = Some(state);
     // What left Git, and perhaps cannot be taken away, is no part of what is to be applied.
-    let mut wanted = records.values().filter(|record| record.desired.is_some());
+    let mut wanted = components.values().filter(|record| record.desired.is_some());
     let all_applied = facts.desired.is_some()
         && !facts.deleting
         && wanted.all(|record| matches!(record.phase, Phase::Settling { .. } | Phase::Finishing | Phase::Ready));
-    let all_ready = facts.desired.is_some() && ready == records.len();
-    let drifted: i32 = records.values().filter_map(|record| drift(record, None)).map(|drift| drift.objects).sum();
+    let all_ready = facts.desired.is_some() && ready == components.len();
+    let drifted: i32 = components.values().filter_map(|record| drift(record, None)).map(|drift| drift.objects).sum();
     let mut set = |kind, holds: bool, reason: &str, message: &str| {
         set_condition(&mut status.conditions, kind, holds, reason, message, facts.generation, now);
     };
@@ -73,10 +73,15 @@ pub(in crate::runtime) fn runtime(
         if drifted > 0 { "Drifted" } else { "InSync" },
         &format!("{drifted} objects differ"),
     );
-    match facts.offer {
-        Some(offer) if offer.declared => {
-            let capable = offer.lacking.is_empty();
-            set(types::CAPABLE, capable, if capable { reason::SUCCEEDED } else { reason::INCAPABLE }, &offer.message());
+    match facts.capabilities {
+        Some(capabilities) if capabilities.declared => {
+            let capable = capabilities.lacking.is_empty();
+            set(
+                types::CAPABLE,
+                capable,
+                if capable { reason::SUCCEEDED } else { reason::INCAPABLE },
+                &capabilities.message(),
+            );
         }
         Some(_) => status.conditions.retain(|condition| condition.type_ != types::CAPABLE),
         None => {}
@@ -91,22 +96,26 @@ pub(in crate::runtime) fn runtime(
             status.last_good = Some(reached(desired, status.last_good.as_ref(), now));
         }
     }
-    status.components_ready = Some(Count::new(count(ready), count(records.len())));
+    status.components_ready = Some(Count::new(count(ready), count(components.len())));
     status.components = summaries(&all, now);
     status.objects = Some(count(facts.objects));
     status.drift = (drifted > 0).then(|| Drift { objects: drifted, since: None, examples: Vec::new() });
-    status.failure =
-        facts.trouble.map(|(trouble, at)| whole_failure(trouble, *at)).or_else(|| worst_failure(&all, now));
+    status.failure = facts.error.map(|(error, at)| whole_failure(error, *at)).or_else(|| worst_failure(&all, now));
     status.applier = Some(facts.applier.clone());
     status.last_handled_reconcile_at = facts.handled.clone().or(status.last_handled_reconcile_at);
     status
 }
 
 /// Why a runtime is in the state that it is in.
-fn why_whole(facts: &RuntimeFacts<'_>, worst: Option<&Record>, ready: usize, now: Timestamp) -> (String, String) {
-    match (facts.suspended, facts.trouble, worst) {
+fn why_whole(
+    facts: &RuntimeFacts<'_>,
+    worst: Option<&ComponentState>,
+    ready: usize,
+    now: Timestamp,
+) -> (String, String) {
+    match (facts.suspended, facts.error, worst) {
         (Some(why), _, _) => (reason::SUSPENDED.to_owned(), why.to_owned()),
-        (None, Some((trouble, _)), _) => (trouble.reason.to_owned(), trouble.message.clone()),
+        (None, Some((error, _)), _) => (error.reason.to_owned(), error.message.clone()),
         (None, None, Some(record)) => {
             let (reason, message) = why(record, now);
             (reason.to_owned(), format!("{}: {message}", record.name))
@@ -130,31 +139,31 @@ fn reached(desired: &Desired, before: Option<&Rendered>, now: Timestamp) -> Rend
 }
 
 /// The failure of the component that fares worst, with its name.
-fn worst_failure(states: &[(&Record, State)], now: Timestamp) -> Option<Failure> {
+fn worst_failure(states: &[(&ComponentState, State)], now: Timestamp) -> Option<Failure> {
     let failing = states.iter().filter(|(_, state)| matches!(state, State::Error | State::Warning));
     let (record, _) = failing.max_by_key(|(_, state)| severity(*state))?;
     let failure = failure(record, now)?;
     Some(Failure { message: truncate(&format!("{}: {}", record.name, failure.message), MESSAGE), ..failure })
 }
 
-fn whole_failure(trouble: &Trouble, at: Timestamp) -> Failure {
+fn whole_failure(error: &ReconcileError, at: Timestamp) -> Failure {
     Failure {
-        reason: trouble.reason.to_owned(),
-        message: truncate(&trouble.message, MESSAGE),
+        reason: error.reason.to_owned(),
+        message: truncate(&error.message, MESSAGE),
         since: Some(Time(at)),
         ..Failure::default()
     }
 }
 
-fn runtime_state(facts: &RuntimeFacts<'_>, states: &[(&Record, State)]) -> State {
+fn runtime_state(facts: &RuntimeFacts<'_>, states: &[(&ComponentState, State)]) -> State {
     if facts.deleting {
         return State::Deleting;
     }
     if facts.suspended.is_some() {
         return State::Suspended;
     }
-    if let Some((trouble, _)) = facts.trouble {
-        return trouble.state();
+    if let Some((error, _)) = facts.error {
+        return error.state();
     }
     if facts.desired.is_none() {
         return State::Processing;
@@ -172,7 +181,7 @@ fn runtime_state(facts: &RuntimeFacts<'_>, states: &[(&Record, State)]) -> State
     }
 }
 
-fn summaries(states: &[(&Record, State)], now: Timestamp) -> Vec<ComponentSummary> {
+fn summaries(states: &[(&ComponentState, State)], now: Timestamp) -> Vec<ComponentSummary> {
     let mut summaries: Vec<(u8, ComponentSummary)> = states
         .iter()
         .map(|(record, state)| {

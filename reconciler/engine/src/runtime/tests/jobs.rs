@@ -9,12 +9,12 @@ use reeve_renderer_objects::key::{ObjectKey, Origin};
 use super::failed;
 use crate::desired::{DesiredComponent, DesiredJob, DesiredObject, Stage};
 use crate::health::{Health, HealthState};
-use crate::ledger::Entry;
+use crate::inventory::Entry;
 use crate::live::Live;
 use crate::payload::{Options, Prune};
 use crate::plan::View;
-use crate::runtime::Trouble;
-use crate::runtime::record::{Phase, Record};
+use crate::runtime::ReconcileError;
+use crate::runtime::component::{ComponentState, Phase};
 
 /// A cluster that has one Job, if any.
 struct Cluster(Option<Live>);
@@ -49,7 +49,7 @@ fn key(name: &str) -> ObjectKey {
 }
 
 /// A component with a Job, which failed so.
-fn waited(trouble: Trouble) -> Record {
+fn waited(error: ReconcileError) -> ComponentState {
     let object = DesiredObject {
         key: key("migrate"),
         api_version: "batch/v1".into(),
@@ -79,28 +79,33 @@ fn waited(trouble: Trouble) -> Record {
         health: Vec::new().into(),
         health_rules: Vec::new().into(),
     };
-    Record { desired: Some(Arc::new(desired)), ..failed(trouble, 5) }
+    ComponentState { desired: Some(Arc::new(desired)), ..failed(error, 5) }
 }
 
 #[test]
 fn a_job_that_ends_after_its_time_is_noticed_before_the_next_try() {
-    let late = || waited(Trouble::passing("TimedOut", "not done").about(&key("migrate")));
-    let ended = |record: Record, state| record.ended_late(&with_job(state, "this")).map(|(_, health)| health.state);
+    let late = || waited(ReconcileError::transient("TimedOut", "not done").about(&key("migrate")));
+    let ended =
+        |record: ComponentState, state| record.ended_late(&with_job(state, "this")).map(|(_, health)| health.state);
     for state in [HealthState::Current, HealthState::Failed] {
         assert_eq!(ended(late(), state), Some(state));
     }
     for state in [HealthState::InProgress, HealthState::Terminating] {
         assert_eq!(ended(late(), state), None, "it goes on");
     }
-    assert_eq!(ended(Record { phase: Phase::Applying, ..late() }, HealthState::Current), None, "it is waited for");
+    assert_eq!(
+        ended(ComponentState { phase: Phase::Applying, ..late() }, HealthState::Current),
+        None,
+        "it is waited for"
+    );
     assert!(late().ended_late(&with_job(HealthState::Current, "other")).is_none(), "it is the one of before");
     assert!(late().ended_late(&Cluster(None)).is_none(), "it is gone");
 }
 
 #[test]
 fn a_job_that_was_told_to_have_failed_is_left_until_the_next_try() {
-    let failed = waited(Trouble::passing("JobFailed", "it broke").about(&key("migrate")));
+    let failed = waited(ReconcileError::transient("JobFailed", "it broke").about(&key("migrate")));
     assert!(failed.ended_late(&with_job(HealthState::Failed, "this")).is_none());
-    let other = waited(Trouble::passing("TimedOut", "still there").about(&super::key("a")));
+    let other = waited(ReconcileError::transient("TimedOut", "still there").about(&super::key("a")));
     assert!(other.ended_late(&with_job(HealthState::Current, "this")).is_none(), "it was not waited for");
 }

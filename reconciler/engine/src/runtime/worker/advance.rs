@@ -7,31 +7,31 @@ use reeve_crds::RuntimeComponentStatus;
 use reeve_crds::outcome::Outcome;
 use reeve_renderer_objects::key::ObjectKey;
 
-use super::{Assignment, Task, TaskEnd, Worker};
+use super::{Task, TaskEnd, Worker};
 use crate::clock::after;
 use crate::desired::{Desired, DesiredComponent, Stage};
-use crate::runtime::record::{Phase, Record, examine};
+use crate::runtime::component::{ComponentState, Phase, summarize_health};
 use crate::runtime::removal;
+use crate::runtime::run::{ComponentRun, Operation, Report};
 use crate::runtime::status;
-use crate::runtime::work::{Occasion, Report, Work};
 
 impl Worker {
     /// Git wants something else.
-    pub(super) fn assign(&mut self, desired: &Assignment) {
+    pub(super) fn set_desired(&mut self, desired: &Arc<Desired>) {
         self.assigned = Some(desired.clone());
-        self.work_towards(desired);
+        self.reconcile_towards(desired);
     }
 
     /// Starts whatever differs from what was worked towards before.
-    pub(super) fn work_towards(&mut self, desired: &Assignment) {
+    pub(super) fn reconcile_towards(&mut self, desired: &Arc<Desired>) {
         let now = self.ctx.now();
         self.providers = providers(desired);
         self.ctx.wanted.set(desired);
         self.desired = Some(desired.clone());
         let left_over = self.left_over();
         for name in &left_over {
-            let new = || Record::new(name.clone(), RuntimeComponentStatus::default(), now);
-            self.records.entry(name.clone()).or_insert_with(new);
+            let new = || ComponentState::new(name.clone(), RuntimeComponentStatus::default(), now);
+            self.components.entry(name.clone()).or_insert_with(new);
         }
         let good = self.status.last_good.as_ref().is_some_and(|good| good.digest == *desired.digest);
         // To go back to what was good before the last change was done is a change as well.
@@ -39,11 +39,11 @@ impl Worker {
             self.rollout = Some(super::Rollout { began: now, changes: 0 });
         }
         for component in &desired.components {
-            self.setup.hub.set_rules(&self.ctx.owner, &component.name, &component.health);
+            self.setup.watch_cache.set_rules(&self.ctx.owner, &component.name, &component.health);
             let record = self
-                .records
+                .components
                 .entry(component.name.clone())
-                .or_insert_with(|| Record::new(component.name.clone(), RuntimeComponentStatus::default(), now));
+                .or_insert_with(|| ComponentState::new(component.name.clone(), RuntimeComponentStatus::default(), now));
             let same = record.desired.as_ref().is_some_and(|before| is_same(before, component));
             record.verifying = record.desired.is_none() && record.was_ready(component);
             record.desired = Some(component.clone());
@@ -64,9 +64,9 @@ impl Worker {
             self.restart(&component.name);
         }
         let wanted: BTreeSet<&Arc<str>> = desired.components.iter().map(|component| &component.name).collect();
-        let left: Vec<Arc<str>> = self.records.keys().filter(|name| !wanted.contains(name)).cloned().collect();
+        let left: Vec<Arc<str>> = self.components.keys().filter(|name| !wanted.contains(name)).cloned().collect();
         for name in left {
-            let leaves = self.records.get_mut(&name).is_some_and(|record| record.desired.take().is_some());
+            let leaves = self.components.get_mut(&name).is_some_and(|record| record.desired.take().is_some());
             if leaves {
                 self.no_longer_fails(&name, "what failed left Git");
                 self.restart(&name);
@@ -75,37 +75,37 @@ impl Worker {
                 self.begin(&name);
             }
         }
-        self.look_at_offer();
+        self.check_capabilities();
         // The whole is told of also if none of its components has to be touched.
-        self.owed_whole = Some(now);
+        self.report_due = Some(now);
     }
 
     /// Components that have something in the books which nobody wants any more: their own, or what was to move to another
     /// component that never got to it.
     fn left_over(&self) -> BTreeSet<Arc<str>> {
         let is_left = |key: &ObjectKey| !self.ctx.wanted.has(key);
-        self.ctx.keeper.read(|ledger| {
-            ledger.iter().filter(|(key, _)| is_left(key)).map(|(_, entry)| entry.component.clone()).collect()
+        self.ctx.inventory.read(|inventory| {
+            inventory.iter().filter(|(key, _)| is_left(key)).map(|(_, entry)| entry.component.clone()).collect()
         })
     }
 
     /// Begins anew, with a clean slate.
     fn restart(&mut self, name: &Arc<str>) {
         let now = self.ctx.now();
-        if let Some(record) = self.records.get_mut(name) {
+        if let Some(record) = self.components.get_mut(name) {
             record.began = now;
             record.applied_at = None;
             record.changes = 0;
             record.attempts = 0;
-            record.trouble = None;
-            record.laid = false;
+            record.error = None;
+            record.has_definitions = false;
         }
         self.begin(name);
     }
 
     /// Looks at a component again, whatever it waits for.
     pub(super) fn retry(&mut self, name: &Arc<str>) {
-        if let Some(record) = self.records.get_mut(name) {
+        if let Some(record) = self.components.get_mut(name) {
             record.attempts = 0;
             record.drift.retain(|_, drifted| drifted.repaired);
             if let Some(desired) = &record.desired {
@@ -123,7 +123,7 @@ impl Worker {
         self.touched.insert(name.clone());
         let suspended = self.suspended;
         let known = self.desired.is_some();
-        let Some(record) = self.records.get_mut(name) else { return };
+        let Some(record) = self.components.get_mut(name) else { return };
         record.task += 1;
         if suspended || record.suspended {
             record.verifying = false;
@@ -134,12 +134,12 @@ impl Worker {
             // Until Git has spoken, what is not wanted is not known either.
             None if !known => record.phase = Phase::Waiting(Vec::new()),
             None => record.phase = Phase::Removing,
-            Some(desired) if desired.objects.iter().any(|object| object.stage == Stage::Foundations) => {
-                record.phase = Phase::Laying;
-                self.start(name, Task::Lay);
+            Some(desired) if desired.objects.iter().any(|object| object.stage == Stage::Definitions) => {
+                record.phase = Phase::ApplyingDefinitions;
+                self.start(name, Task::ApplyDefinitions);
             }
             Some(_) => {
-                record.laid = true;
+                record.has_definitions = true;
                 record.phase = Phase::Waiting(Vec::new());
             }
         }
@@ -149,7 +149,7 @@ impl Worker {
     pub(super) fn advance(&mut self) {
         let mut open: Vec<Arc<str>> = self.touched.iter().cloned().collect();
         open.extend(
-            self.records
+            self.components
                 .values()
                 .filter(|record| matches!(record.phase, Phase::Waiting(_) | Phase::Removing))
                 .map(|record| record.name.clone()),
@@ -159,7 +159,7 @@ impl Worker {
             let became_ready = self.step(&name);
             if became_ready {
                 open.extend(
-                    self.records
+                    self.components
                         .values()
                         .filter(|record| matches!(record.phase, Phase::Waiting(_)))
                         .map(|record| record.name.clone()),
@@ -171,15 +171,15 @@ impl Worker {
     /// One component's next step. True if it is ready now and was not.
     fn step(&mut self, name: &Arc<str>) -> bool {
         let now = self.ctx.now();
-        let Some(record) = self.records.get(name) else { return false };
+        let Some(record) = self.components.get(name) else { return false };
         match (&record.phase, &record.desired) {
             (Phase::Waiting(_), Some(desired)) => {
                 let missing = self.missing(desired);
                 let keeps_still =
-                    missing.iter().all(|name| self.records.get(name).is_some_and(|record| record.verifying));
+                    missing.iter().all(|name| self.components.get(name).is_some_and(|record| record.verifying));
                 let begins = missing.is_empty();
                 let changed = record.phase != Phase::Waiting(missing.clone());
-                if let Some(record) = self.records.get_mut(name) {
+                if let Some(record) = self.components.get_mut(name) {
                     record.verifying &= keeps_still;
                     record.phase = if begins { Phase::Applying } else { Phase::Waiting(missing) };
                 }
@@ -192,17 +192,17 @@ impl Worker {
                 false
             }
             (Phase::Settling { .. }, Some(desired)) => {
-                let condition = examine(desired, &*self.ctx, now);
+                let condition = summarize_health(desired, &*self.ctx, now);
                 let healthy = condition.unhealthy.is_empty();
                 self.set_condition(name, condition);
                 healthy && self.settled(name)
             }
             (Phase::Ready, Some(desired)) => {
-                let condition = examine(desired, &*self.ctx, now);
+                let condition = summarize_health(desired, &*self.ctx, now);
                 let timeout = self.timeout(desired);
                 let ill = !condition.unhealthy.is_empty();
                 self.set_condition(name, condition);
-                if ill && let Some(record) = self.records.get_mut(name) {
+                if ill && let Some(record) = self.components.get_mut(name) {
                     record.phase = Phase::Settling { deadline: after(now, timeout) };
                 }
                 false
@@ -217,11 +217,11 @@ impl Worker {
         }
     }
 
-    fn set_condition(&mut self, name: &Arc<str>, condition: crate::runtime::record::Condition) {
-        if let Some(record) = self.records.get_mut(name)
-            && record.condition != condition
+    fn set_condition(&mut self, name: &Arc<str>, condition: crate::runtime::component::HealthSummary) {
+        if let Some(record) = self.components.get_mut(name)
+            && record.health != condition
         {
-            record.condition = condition;
+            record.health = condition;
             self.touched.insert(name.clone());
         }
     }
@@ -232,7 +232,7 @@ impl Worker {
         let Some(work) = self.work(name) else { return false };
         let has_more = work.has_jobs_after() || !self.ctx.plan(&work.desired).removals.is_empty();
         if has_more {
-            if let Some(record) = self.records.get_mut(name) {
+            if let Some(record) = self.components.get_mut(name) {
                 record.phase = Phase::Finishing;
             }
             self.start(name, Task::Finish);
@@ -244,11 +244,11 @@ impl Worker {
 
     pub(super) fn ready(&mut self, name: &Arc<str>) {
         let now = self.ctx.now();
-        let Some(record) = self.records.get_mut(name) else { return };
+        let Some(record) = self.components.get_mut(name) else { return };
         record.phase = Phase::Ready;
-        record.trouble = None;
+        record.error = None;
         record.attempts = 0;
-        record.answer();
+        record.answer_request();
         let Some(desired) = record.desired.clone() else { return };
         let good = record.status.last_good.as_ref();
         if good.is_none_or(|good| !status::is_of(good, &desired)) {
@@ -260,8 +260,8 @@ impl Worker {
 
     /// What a component waits for: components it depends on, and foundations that it builds on.
     fn missing(&self, desired: &DesiredComponent) -> Vec<Arc<str>> {
-        let not_ready = |name: &&Arc<str>| self.records.get(*name).is_none_or(|record| !record.is_ready());
-        let not_laid = |name: &&Arc<str>| self.records.get(*name).is_none_or(|record| !record.laid);
+        let not_ready = |name: &&Arc<str>| self.components.get(*name).is_none_or(|record| !record.is_ready());
+        let not_laid = |name: &&Arc<str>| self.components.get(*name).is_none_or(|record| !record.has_definitions);
         let built_on = self.providers.get(&desired.name).into_iter().flatten();
         let missing: BTreeSet<Arc<str>> =
             desired.depends_on.iter().filter(not_ready).chain(built_on.filter(not_laid)).cloned().collect();
@@ -270,7 +270,7 @@ impl Worker {
 
     /// Whether another component that is on its way out still builds on this one.
     fn is_needed(&self, name: &Arc<str>) -> bool {
-        self.records.values().any(|record| {
+        self.components.values().any(|record| {
             record.desired.is_none()
                 && record.name != *name
                 && self.specs.get(&record.name).is_some_and(|spec| spec.depends_on.iter().any(|on| **on == **name))
@@ -281,20 +281,20 @@ impl Worker {
         desired.timeout.unwrap_or_else(|| self.ctx.spec.timeout.into())
     }
 
-    fn work(&self, name: &Arc<str>) -> Option<Work> {
-        let record = self.records.get(name)?;
+    fn work(&self, name: &Arc<str>) -> Option<ComponentRun> {
+        let record = self.components.get(name)?;
         let desired = record.desired.clone()?;
-        let occasion = match &record.status.last_good {
-            None => Occasion::Install,
-            Some(good) if good.digest == *desired.digest => Occasion::Upkeep,
-            Some(_) => Occasion::Upgrade,
+        let operation = match &record.status.last_good {
+            None => Operation::Install,
+            Some(good) if good.digest == *desired.digest => Operation::Reconcile,
+            Some(_) => Operation::Upgrade,
         };
-        let (jobs, patience) = (record.status.jobs.clone(), self.timeout(&desired));
-        Some(Work { ctx: self.ctx.clone(), patience, desired, jobs, occasion })
+        let (jobs, timeout) = (record.status.jobs.clone(), self.timeout(&desired));
+        Some(ComponentRun { ctx: self.ctx.clone(), timeout, desired, jobs, operation })
     }
 
     fn start(&mut self, name: &Arc<str>, task: Task) {
-        let Some(record) = self.records.get(name) else { return };
+        let Some(record) = self.components.get(name) else { return };
         let (number, component) = (record.task, name.clone());
         let handle = if task == Task::Remove {
             let named = self.specs.get(name).and_then(|spec| spec.service_account_name.clone());
@@ -309,7 +309,7 @@ impl Worker {
             self.tasks.spawn(async move {
                 let mut report = Report::default();
                 let result = match task {
-                    Task::Lay => work.lay(&mut report).await,
+                    Task::ApplyDefinitions => work.apply_definitions(&mut report).await,
                     Task::Apply => work.apply(&mut report).await,
                     Task::Finish | Task::Remove => work.finish(&mut report).await,
                 };
@@ -336,7 +336,7 @@ fn providers(desired: &Desired) -> HashMap<Arc<str>, BTreeSet<Arc<str>>> {
     let mut namespaces: HashMap<Arc<str>, Arc<str>> = HashMap::new();
     let mut kinds: HashMap<(String, String), Arc<str>> = HashMap::new();
     for component in &desired.components {
-        for object in component.objects.iter().filter(|object| object.stage == Stage::Foundations) {
+        for object in component.objects.iter().filter(|object| object.stage == Stage::Definitions) {
             if &*object.key.kind == "Namespace" {
                 namespaces.insert(object.key.name.clone(), component.name.clone());
                 continue;

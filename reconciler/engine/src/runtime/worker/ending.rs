@@ -10,9 +10,9 @@ use reeve_crds::runtime::policy::DeletionPolicy;
 use serde_json::json;
 
 use super::Worker;
+use crate::api_error::ApiError;
 use crate::desired::{Desired, Revision};
-use crate::refusal::Refusal;
-use crate::runtime::Trouble;
+use crate::runtime::ReconcileError;
 
 /// What keeps a Runtime until its objects are seen to.
 pub const FINALIZER: &str = "reeve.dev/runtime";
@@ -43,7 +43,7 @@ impl Worker {
         if self.leaving.replace(leaving) == Some(leaving) {
             return;
         }
-        let objects = self.ctx.keeper.read(|ledger| ledger.iter().count());
+        let objects = self.ctx.inventory.read(|inventory| inventory.iter().count());
         let cause = match why {
             Departure::Removed => "its file left Git",
             Departure::Deleted => "the Runtime goes",
@@ -53,17 +53,17 @@ impl Worker {
             DeletionPolicy::Delete => "are deleted",
         };
         tracing::info!(runtime = %self.ctx.runtime, objects, "{cause}; its objects {fate}");
-        self.outlet.event(None, false, "Deleting", &format!("{cause}; its {objects} objects {fate}"));
+        self.status_writer.event(None, false, "Deleting", &format!("{cause}; its {objects} objects {fate}"));
         match policy {
             DeletionPolicy::Orphan => {
                 self.tasks.abort_all();
                 self.running.clear();
-                self.records.clear();
+                self.components.clear();
             }
             DeletionPolicy::Delete => {
                 let nothing = Desired { revision: Revision::default(), digest: "".into(), components: Vec::new() };
                 self.assigned = None;
-                self.work_towards(&Arc::new(nothing));
+                self.reconcile_towards(&Arc::new(nothing));
             }
         }
     }
@@ -75,7 +75,7 @@ impl Worker {
         }
         self.assigned = None;
         self.desired = None;
-        let names: Vec<Arc<str>> = self.records.keys().cloned().collect();
+        let names: Vec<Arc<str>> = self.components.keys().cloned().collect();
         for name in &names {
             self.begin(name);
         }
@@ -83,7 +83,7 @@ impl Worker {
 
     /// Whether nothing is left of a runtime that goes.
     pub(super) fn is_gone(&self) -> bool {
-        self.records.is_empty()
+        self.components.is_empty()
             && self.leaving.is_some_and(|leaving| match leaving.why {
                 Departure::Removed => !self.suspended,
                 Departure::Deleted => true,
@@ -92,14 +92,14 @@ impl Worker {
 
     /// Deletes the Runtime unless that was done, and lets it go. Its components and its inventory go with it, since it
     /// owns them.
-    pub(super) async fn let_go(&self) -> Result<(), Trouble> {
-        self.ctx.keeper.flush_last().await?;
-        self.outlet.flush().await;
+    pub(super) async fn finalize(&self) -> Result<(), ReconcileError> {
+        self.ctx.inventory.flush_last().await?;
+        self.status_writer.flush().await;
         let own = self
             .setup
             .cluster
             .own()
-            .map_err(|error| Trouble::passing("Unreachable", reeve_process::error_chain(&error)))?;
+            .map_err(|error| ReconcileError::transient("Unreachable", reeve_process::error_chain(&error)))?;
         let api: Api<Runtime> = Api::namespaced(own, self.object.metadata.namespace.as_deref().unwrap_or_default());
         let name = &*self.ctx.runtime;
         if self.leaving.is_some_and(|leaving| leaving.why == Departure::Removed) {
@@ -108,7 +108,7 @@ impl Worker {
             let deleted = api.delete(name, &params).await.map(drop);
             unless_gone(deleted, || format!("cannot delete Runtime {name}"))?;
         }
-        unless_gone(release(&api, name).await, || format!("cannot let Runtime {name} go"))
+        unless_gone(remove_finalizer(&api, name).await, || format!("cannot let Runtime {name} go"))
     }
 
     /// Lets writes under way end, begins nothing more, waits for nothing in the cluster, and stores what is known.
@@ -121,27 +121,27 @@ impl Worker {
         }
         self.tasks.abort_all();
         let _ = tokio::time::timeout(LAST_WRITES, async {
-            let _ = self.ctx.keeper.flush().await;
-            self.outlet.flush().await;
+            let _ = self.ctx.inventory.flush().await;
+            self.status_writer.flush().await;
         })
         .await;
     }
 }
 
 /// What is gone needs no more to go.
-fn unless_gone(result: Result<(), kube::Error>, doing: impl Fn() -> String) -> Result<(), Trouble> {
+fn unless_gone(result: Result<(), kube::Error>, doing: impl Fn() -> String) -> Result<(), ReconcileError> {
     match result {
         Ok(()) => Ok(()),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
         Err(error) => {
-            let refusal = Refusal::of(&error);
-            Err(Trouble::passing(refusal.reason.as_str(), format!("{}: {}", doing(), refusal.message)))
+            let api_error = ApiError::of(&error);
+            Err(ReconcileError::transient(api_error.reason.as_str(), format!("{}: {}", doing(), api_error.message)))
         }
     }
 }
 
 /// Takes our finalizer away. The object is read first, since our own last status moved its version.
-async fn release(api: &Api<Runtime>, name: &str) -> Result<(), kube::Error> {
+async fn remove_finalizer(api: &Api<Runtime>, name: &str) -> Result<(), kube::Error> {
     let metadata = api.get_metadata(name).await?.metadata;
     let finalizers = metadata.finalizers.iter().flatten();
     let left: Vec<&String> = finalizers.filter(|finalizer| *finalizer != FINALIZER).collect();

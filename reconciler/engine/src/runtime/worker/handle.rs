@@ -11,7 +11,7 @@ use super::{End, Role, Rollup, Setup, Worker};
 use crate::desired::Desired;
 use crate::hash;
 use crate::patch::to_json;
-use crate::runtime::Trouble;
+use crate::runtime::ReconcileError;
 
 /// What a worker is told. The latest counts.
 #[derive(Clone, Debug, Default)]
@@ -23,7 +23,7 @@ pub struct Message {
     /// What Git wants of it.
     pub desired: DesiredState,
     /// The components as people changed them.
-    pub components: BTreeMap<Arc<str>, Wish>,
+    pub components: BTreeMap<Arc<str>, UserOverrides>,
     /// The uids of components' objects that went.
     pub lost: BTreeMap<Arc<str>, String>,
     /// The uids of inventory pages that went, by the names of their objects.
@@ -51,7 +51,7 @@ pub enum DesiredState {
     #[default]
     Unknown,
     /// These components.
-    Present(Assignment),
+    Present(Arc<Desired>),
     /// Nothing: its file left Git. Git may want it again before its objects are gone.
     Absent,
 }
@@ -63,12 +63,9 @@ impl DesiredState {
     }
 }
 
-/// The components that Git wants of a runtime.
-pub type Assignment = Arc<Desired>;
-
 /// What people ask of a component.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wish {
+pub struct UserOverrides {
     /// To leave it alone.
     pub suspend: bool,
     /// To look at it now.
@@ -79,7 +76,7 @@ pub struct Wish {
     pub spec: String,
 }
 
-impl Wish {
+impl UserOverrides {
     /// What an object says.
     pub fn of(object: &RuntimeComponent) -> Self {
         let annotations = object.metadata.annotations.as_ref();
@@ -104,12 +101,12 @@ impl Handle {
     }
 
     /// Tells the worker something.
-    pub fn tell(&self, change: impl FnOnce(&mut Message)) {
+    pub fn send(&self, change: impl FnOnce(&mut Message)) {
         self.0.send_modify(change);
     }
 
     /// Tells the worker something, if that is news.
-    pub fn tell_if(&self, change: impl FnOnce(&mut Message) -> bool) {
+    pub fn send_if(&self, change: impl FnOnce(&mut Message) -> bool) {
         self.0.send_if_modified(change);
     }
 
@@ -126,7 +123,7 @@ impl Handle {
 
     /// Works until the runtime is gone, is for another role or source, its inventory belongs to someone else, or the
     /// work is stopped.
-    pub async fn work(&self, setup: Setup) -> Result<End, Trouble> {
+    pub async fn work(&self, setup: Setup) -> Result<End, ReconcileError> {
         let mut messages = self.0.subscribe();
         let message = messages.borrow_and_update().clone();
         let (Some(role), Some(object)) = (Role::of(&message), message.object) else { return Ok(End::Moved) };

@@ -9,16 +9,16 @@ use reeve_renderer_objects::key::ObjectKey;
 use super::{Task, TaskEnd, Worker};
 use crate::clock::after;
 use crate::plan::{Action, Step};
-use crate::runtime::record::Phase;
+use crate::runtime::component::Phase;
+use crate::runtime::run::Report;
 use crate::runtime::status;
-use crate::runtime::work::Report;
-use crate::runtime::{Trouble, jobs};
+use crate::runtime::{ReconcileError, jobs};
 
 impl Worker {
     /// A task ended.
-    pub(super) fn take(&mut self, ended: TaskEnd) -> Result<(), Trouble> {
+    pub(super) fn on_task_finished(&mut self, ended: TaskEnd) -> Result<(), ReconcileError> {
         let name = ended.component;
-        let Some(record) = self.records.get_mut(&name).filter(|record| record.task == ended.number) else {
+        let Some(record) = self.components.get_mut(&name).filter(|record| record.task == ended.number) else {
             return Ok(());
         };
         self.running.remove(&name);
@@ -34,38 +34,38 @@ impl Worker {
             record.status.jobs.retain(|before| before.name != run.name || before.phase != run.phase);
             record.status.jobs.push(run.clone());
         }
-        self.tell_removed(&name, &removed);
+        self.report_removed(&name, &removed);
         match ended.result {
-            Err(trouble) if trouble.fenced => return Err(trouble),
-            Err(trouble) => {
-                self.fail(&name, &trouble);
+            Err(error) if error.fenced => return Err(error),
+            Err(error) => {
+                self.fail(&name, &error);
                 // It may have ended between the two.
-                self.look_at_late_job(&name);
+                self.check_late_job(&name);
                 return Ok(());
             }
             Ok(()) => {}
         }
         match ended.task {
-            Task::Lay => {
-                if let Some(record) = self.records.get_mut(&name) {
-                    record.laid = true;
+            Task::ApplyDefinitions => {
+                if let Some(record) = self.components.get_mut(&name) {
+                    record.has_definitions = true;
                     record.phase = Phase::Waiting(Vec::new());
                 }
             }
             Task::Apply => {
                 self.applied(&name, report);
-                self.look_if_stale(&name);
+                self.check_if_stale(&name);
             }
             Task::Finish => {
                 self.ready(&name);
-                self.look_if_stale(&name);
+                self.check_if_stale(&name);
             }
             Task::Remove => {
                 self.no_longer_fails(&name, "what failed is gone");
-                self.records.remove(&name);
+                self.components.remove(&name);
                 self.specs.remove(&name);
-                self.setup.hub.set_rules(&self.ctx.owner, &name, &Arc::default());
-                self.outlet.gone(&name);
+                self.setup.watch_cache.set_rules(&self.ctx.owner, &name, &Arc::default());
+                self.status_writer.gone(&name);
             }
         }
         Ok(())
@@ -74,9 +74,9 @@ impl Worker {
     /// Everything is applied; now it has to become healthy.
     fn applied(&mut self, name: &Arc<str>, report: Report) {
         let now = self.ctx.now();
-        let Some(record) = self.records.get_mut(name) else { return };
+        let Some(record) = self.components.get_mut(name) else { return };
         record.verifying = false;
-        record.trouble = None;
+        record.error = None;
         record.again_at = report.again_at;
         record.applied_at = Some(now);
         if let Some(desired) = record.desired.clone() {
@@ -87,18 +87,18 @@ impl Worker {
             let timeout = desired.timeout.unwrap_or_else(|| self.ctx.spec.timeout.into());
             record.phase = Phase::Settling { deadline: after(now, timeout) };
         }
-        self.take_drift(name, report);
+        self.on_drift(name, report);
     }
 
     /// What changed while a task was under way may have been looked at before.
-    fn look_if_stale(&mut self, name: &Arc<str>) {
-        if self.records.get_mut(name).is_some_and(|record| std::mem::take(&mut record.stale)) {
-            self.look(name);
+    fn check_if_stale(&mut self, name: &Arc<str>) {
+        if self.components.get_mut(name).is_some_and(|record| std::mem::take(&mut record.stale)) {
+            self.check_component(name);
         }
     }
 
-    fn take_drift(&mut self, name: &Arc<str>, report: Report) {
-        let Some(record) = self.records.get_mut(name) else { return };
+    fn on_drift(&mut self, name: &Arc<str>, report: Report) {
+        let Some(record) = self.components.get_mut(name) else { return };
         let told = std::mem::take(&mut record.drift);
         record.drift = told
             .iter()
@@ -118,35 +118,36 @@ impl Worker {
             record.drift.insert(drifted.key.clone(), drifted);
         }
         for drifted in &news {
-            self.tell_drift(name, drifted);
+            self.report_drift(name, drifted);
         }
     }
 
     /// Objects changed: health is looked at again, and whether someone changed what we own.
-    pub(super) fn look_at(&mut self, keys: &BTreeSet<ObjectKey>) {
-        let written = |key: &ObjectKey| self.ctx.keeper.read(|ledger| Some(ledger.get(key)?.component.clone()));
+    pub(super) fn on_objects_changed(&mut self, keys: &BTreeSet<ObjectKey>) {
+        let written =
+            |key: &ObjectKey| self.ctx.inventory.read(|inventory| Some(inventory.get(key)?.component.clone()));
         // What stays when it leaves Git may not be written down.
         let of = |key: &ObjectKey| written(key).or_else(|| self.ctx.wanted.component(key));
         let names: BTreeSet<Arc<str>> = keys.iter().filter_map(of).collect();
         for name in &names {
-            self.look(name);
+            self.check_component(name);
         }
     }
 
     /// Whether someone changed what we own of a component.
-    fn look(&mut self, name: &Arc<str>) {
-        let Some(record) = self.records.get_mut(name) else { return };
+    fn check_component(&mut self, name: &Arc<str>) {
+        let Some(record) = self.components.get_mut(name) else { return };
         self.touched.insert(name.clone());
         record.stale = record.is_busy();
         if !matches!(record.phase, Phase::Ready | Phase::Settling { .. }) {
-            return self.look_at_late_job(name);
+            return self.check_late_job(name);
         }
         let Some(desired) = record.desired.clone() else { return };
         let plan = self.ctx.plan(&desired);
         let acts = |step: &&Step| step.action.writes() || step.action == Action::Report;
         let acting: HashMap<&ObjectKey, &Step> = plan.steps.iter().filter(acts).map(|step| (&step.key, step)).collect();
         let told = |key: &ObjectKey| {
-            let owned = self.ctx.hub.get(key).and_then(|live| live.owned);
+            let owned = self.ctx.watch_cache.get(key).and_then(|live| live.owned);
             record.drift.get(key).is_some_and(|drifted| !drifted.repaired && drifted.owned == owned)
         };
         let needs_work = acting.keys().any(|key| !told(key));
@@ -157,8 +158,8 @@ impl Worker {
     }
 
     /// A Job that ends when nobody waits for it any more is not left until the next try.
-    fn look_at_late_job(&mut self, name: &Arc<str>) {
-        let Some((key, ended)) = self.records.get(name).and_then(|record| record.ended_late(&*self.ctx)) else {
+    fn check_late_job(&mut self, name: &Arc<str>) {
+        let Some((key, ended)) = self.components.get(name).and_then(|record| record.ended_late(&*self.ctx)) else {
             return;
         };
         if ended.is_current() {
@@ -168,24 +169,24 @@ impl Worker {
         }
     }
 
-    fn fail(&mut self, name: &Arc<str>, trouble: &Trouble) {
+    fn fail(&mut self, name: &Arc<str>, error: &ReconcileError) {
         let now = self.ctx.now();
         let most = self.ctx.spec.max_backoff.into();
-        let Some(record) = self.records.get_mut(name) else { return };
-        let retry_at = record.next_try(trouble, now, most);
+        let Some(record) = self.components.get_mut(name) else { return };
+        let retry_at = record.next_try(error, now, most);
         record.attempts += 1;
         record.verifying = false;
-        record.answer();
+        record.answer_request();
         record.phase = Phase::Failed { retry_at };
-        let before = record.trouble.as_ref().map(|(before, _)| (before.reason, before.message.clone()));
-        let since = record.trouble.as_ref().map_or(now, |(_, since)| *since);
-        let is_news = before != Some((trouble.reason, trouble.message.clone()));
-        record.trouble = Some((trouble.clone(), since));
+        let before = record.error.as_ref().map(|(before, _)| (before.reason, before.message.clone()));
+        let since = record.error.as_ref().map_or(now, |(_, since)| *since);
+        let is_new = before != Some((error.reason, error.message.clone()));
+        record.error = Some((error.clone(), since));
         if record.attempts == 1 && record.desired.is_some() {
-            let entry = status::history(record, Outcome::Failed, Some(trouble.message.clone()), now);
+            let entry = status::history(record, Outcome::Failed, Some(error.message.clone()), now);
             status::remember(&mut record.status.history, entry);
         }
         let attempts = record.attempts;
-        self.tell_trouble(name, trouble, attempts, is_news);
+        self.report_error(name, error, attempts, is_new);
     }
 }

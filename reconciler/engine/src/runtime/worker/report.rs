@@ -9,15 +9,15 @@ use reeve_crds::outcome::{Failure, Outcome};
 use reeve_renderer_objects::key::ObjectKey;
 use tracing::{info, warn};
 
-use super::{Standing, Worker};
+use super::{RuntimeSummary, Worker};
 use crate::clock::{after, since};
-use crate::news::News;
+use crate::notification::NotificationBody;
 use crate::rollup::severity;
-use crate::runtime::Trouble;
+use crate::runtime::ReconcileError;
+use crate::runtime::component::{ComponentState, Phase, job_under_way};
 use crate::runtime::drift::Drifted;
-use crate::runtime::record::{Phase, Record, job_under_way};
-use crate::runtime::reporter::Haste;
 use crate::runtime::status::{self, RuntimeFacts, counted, is_of};
+use crate::runtime::status_writer::Urgency;
 
 /// How many of the objects that were taken away are named.
 const REMOVED_SHOWN: usize = 10;
@@ -25,16 +25,16 @@ const REMOVED_SHOWN: usize = 10;
 const REPEATED: u32 = 3;
 /// How often the status of a whole runtime is put together while it is under way. It speaks of every component, and with
 /// many of them there is always one of which there is something new.
-const WHOLE: Duration = Duration::from_secs(1);
+const REPORT_EVERY: Duration = Duration::from_secs(1);
 
 /// How soon a status must be seen that follows on one of this state. What is only looked at again, without a change of it,
 /// is mostly soon as it was.
-fn haste(before: Option<State>, turned: bool, settled: bool, changes: bool) -> Haste {
+fn urgency(before: Option<State>, turned: bool, settled: bool, changes: bool) -> Urgency {
     match (turned, settled) {
-        (true, true) => Haste::Now,
-        (true, false) if changes && before.is_none() => Haste::Begun,
-        (true, false) if changes => Haste::Turned,
-        (true | false, _) => Haste::Soon,
+        (true, true) => Urgency::Now,
+        (true, false) if changes && before.is_none() => Urgency::Begun,
+        (true, false) if changes => Urgency::Turned,
+        (true | false, _) => Urgency::Soon,
     }
 }
 
@@ -53,14 +53,14 @@ impl Worker {
         let now = self.ctx.now();
         let mut turns = Vec::new();
         for name in touched {
-            let Some(record) = self.records.get_mut(&name) else { continue };
+            let Some(record) = self.components.get_mut(&name) else { continue };
             if record.verifying {
                 continue;
             }
             let busy = record.desired.clone().filter(|_| record.is_busy());
             record.job = busy.and_then(|desired| job_under_way(&desired, &*self.ctx));
             if matches!(record.phase, Phase::Settling { deadline } if record.is_late(deadline, now)) {
-                record.answer();
+                record.answer_request();
             }
             let spec = match (&record.desired, self.specs.get(&name)) {
                 (Some(desired), _) => status::component_spec(&self.ctx.runtime, desired),
@@ -75,8 +75,8 @@ impl Worker {
             let before = record.status.state;
             let turned = status.state != before;
             let settled = !matches!(status.state, Some(State::Processing | State::Deleting));
-            let late = status.state == Some(State::Error) && record.trouble.is_none();
-            let failure = status.failure.clone().filter(|failure| late && record.is_news(failure, turned));
+            let late = status.state == Some(State::Error) && record.error.is_none();
+            let failure = status.failure.clone().filter(|failure| late && record.is_new(failure, turned));
             record.status = status.clone();
             self.specs.insert(name.clone(), spec.clone());
             if turned || failure.is_some() {
@@ -84,14 +84,14 @@ impl Worker {
             }
             let good = record.status.last_good.as_ref();
             let changes = record.desired.as_ref().is_none_or(|desired| !good.is_some_and(|good| is_of(good, desired)));
-            self.outlet.component(spec, status, haste(before, turned, settled, changes));
+            self.status_writer.component(spec, status, urgency(before, turned, settled, changes));
         }
         for (name, failure, well) in turns {
             if well {
-                self.tell_recovered(&name);
+                self.report_recovered(&name);
             }
             if let Some(failure) = failure {
-                self.tell_late(&name, &failure);
+                self.report_late(&name, &failure);
             } else if well {
                 self.no_longer_fails(&name, &format!("{name} is ready again, and so is everything else"));
             }
@@ -107,30 +107,30 @@ impl Worker {
     fn status_is_stale(&self) -> bool {
         self.status.observed_generation != self.object.metadata.generation
             || self.handled.is_some() && self.handled != self.status.last_handled_reconcile_at
-            || self.owed_whole.is_some_and(|due| due <= self.ctx.now())
+            || self.report_due.is_some_and(|due| due <= self.ctx.now())
     }
 
     /// Whether the whole is under way, as it says already, and was put together a moment ago.
     fn may_wait(&self, now: Timestamp) -> bool {
-        let worst = self.records.values().map(|record| record.state(now)).max_by_key(|state| severity(*state));
-        now < after(self.told_whole, WHOLE)
+        let worst = self.components.values().map(|record| record.state(now)).max_by_key(|state| severity(*state));
+        now < after(self.last_reported, REPORT_EVERY)
             && !self.suspended
             && self.leaving.is_none()
             && [worst, self.status.state] == [Some(State::Processing); 2]
     }
 
     fn report_runtime(&mut self) {
-        if self.records.values().any(|record| record.verifying) {
+        if self.components.values().any(|record| record.verifying) {
             return;
         }
         let now = self.ctx.now();
         if self.may_wait(now) {
-            self.owed_whole = Some(after(self.told_whole, WHOLE));
+            self.report_due = Some(after(self.last_reported, REPORT_EVERY));
             return;
         }
-        self.told_whole = now;
-        self.owed_whole = None;
-        let busy = self.records.values().any(Record::is_busy);
+        self.last_reported = now;
+        self.report_due = None;
+        let busy = self.components.values().any(ComponentState::is_busy);
         let facts = RuntimeFacts {
             before: &self.status,
             generation: self.object.metadata.generation,
@@ -141,27 +141,27 @@ impl Worker {
                 "spec.suspend is set"
             }),
             deleting: self.is_leaving(),
-            trouble: None,
-            objects: self.ctx.keeper.read(|ledger| ledger.iter().count()),
+            error: None,
+            objects: self.ctx.inventory.read(|inventory| inventory.iter().count()),
             applier: self.applier(),
-            offer: self.offer.as_ref(),
+            capabilities: self.capabilities.as_ref(),
             handled: self.handled.clone().filter(|_| !busy),
         };
-        let mut status = status::runtime(&facts, &self.records, now);
+        let mut status = status::runtime(&facts, &self.components, now);
         let state = status.state.unwrap_or_default();
         if state == State::Ready {
             // There will be nothing more for a while.
-            self.ctx.keeper.hurry();
+            self.ctx.inventory.hurry();
             // What is suspended was not applied: the change goes on when it is resumed.
-            if !self.records.values().any(|record| record.phase == Phase::Suspended) {
+            if !self.components.values().any(|record| record.phase == Phase::Suspended) {
                 self.end_rollout(&mut status);
             }
         }
         let message = status.conditions.iter().find(|condition| condition.type_ == "Ready");
         let mut components = std::collections::BTreeMap::new();
-        self.records.values().for_each(|record| *components.entry(record.state(now)).or_default() += 1);
+        self.components.values().for_each(|record| *components.entry(record.state(now)).or_default() += 1);
         let message = message.map(|ready| ready.message.clone()).unwrap_or_default();
-        self.rollup.set(&self.ctx.runtime, Standing { state, message, components });
+        self.rollup.set(&self.ctx.runtime, RuntimeSummary { state, message, components });
         // That another process looks after it is no news by itself.
         if (reeve_crds::RuntimeStatus { applier: self.status.applier.clone(), ..status.clone() }) == self.status {
             return;
@@ -170,7 +170,7 @@ impl Worker {
         let turned = status.state != before;
         let settled = !matches!(state, State::Processing | State::Deleting);
         self.status = status.clone();
-        self.outlet.runtime(status, haste(before, turned, settled, self.rollout.is_some()));
+        self.status_writer.runtime(status, urgency(before, turned, settled, self.rollout.is_some()));
     }
 
     /// A change of the whole runtime is done.
@@ -180,7 +180,7 @@ impl Worker {
         let now = self.ctx.now();
         let took = since(now, rollout.began);
         // Its own components may have brought what was missing.
-        self.look_at_offer();
+        self.check_capabilities();
         let millis = std::time::Duration::from_millis(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
         let entry = reeve_crds::outcome::HistoryEntry {
             revision: desired.revision.shown.to_string(),
@@ -201,13 +201,13 @@ impl Worker {
             reeve_crds::Duration::from(millis)
         );
         info!(runtime = %self.ctx.runtime, revision = %desired.revision.shown, changes = rollout.changes, milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX), "applied");
-        self.outlet.event(None, false, "Applied", &note);
+        self.status_writer.event(None, false, "Applied", &note);
         self.ctx.metrics.rolled_out(took);
-        self.news(News::Applied { revision: desired.revision.shown.to_string(), message: note });
+        self.notify(NotificationBody::Applied { revision: desired.revision.shown.to_string(), message: note });
     }
 
     /// One line and one event for all that a task took away.
-    pub(super) fn tell_removed(&mut self, name: &Arc<str>, removed: &[ObjectKey]) {
+    pub(super) fn report_removed(&mut self, name: &Arc<str>, removed: &[ObjectKey]) {
         let [first, more @ ..] = removed else { return };
         let named = more.iter().take(REMOVED_SHOWN - 1).fold(first.to_string(), |all, key| format!("{all}, {key}"));
         let rest = match removed.len().saturating_sub(REMOVED_SHOWN) {
@@ -217,62 +217,62 @@ impl Worker {
         let note = format!("{name}: deleted {named}{rest}");
         info!(runtime = %self.ctx.runtime, component = %name, objects = removed.len(), "deleted {named}{rest}");
         // The component's own object may be gone before anybody reads it there.
-        self.outlet.event(None, false, "Pruned", &note);
+        self.status_writer.event(None, false, "Pruned", &note);
     }
 
     /// People who were told of failures are told when the last of them is over.
     pub(super) fn no_longer_fails(&mut self, name: &Arc<str>, message: &str) {
         if self.failing.remove(name) && self.failing.is_empty() {
-            self.news(News::Recovered { message: message.to_owned() });
+            self.notify(NotificationBody::Recovered { message: message.to_owned() });
         }
     }
 
-    fn tell_recovered(&mut self, name: &Arc<str>) {
-        let Some(record) = self.records.get_mut(name) else { return };
-        if record.ailing.take().is_some() {
+    fn report_recovered(&mut self, name: &Arc<str>) {
+        let Some(record) = self.components.get_mut(name) else { return };
+        if record.failing_reason.take().is_some() {
             info!(runtime = %self.ctx.runtime, component = %name, "ready again");
-            self.outlet.event(Some(name), false, "Recovered", "it is applied and healthy again");
+            self.status_writer.event(Some(name), false, "Recovered", "it is applied and healthy again");
         }
     }
 
     /// One line and one event per changed failure, not per try.
-    pub(super) fn tell_trouble(&mut self, name: &Arc<str>, trouble: &Trouble, attempts: u32, is_news: bool) {
-        self.ctx.metrics.failed(trouble.reason);
-        self.ails(name, trouble.reason);
-        if is_news {
-            warn!(runtime = %self.ctx.runtime, component = %name, reason = trouble.reason, "{}", trouble.message);
-            self.outlet.event(Some(name), true, trouble.reason, &trouble.message);
+    pub(super) fn report_error(&mut self, name: &Arc<str>, error: &ReconcileError, attempts: u32, is_new: bool) {
+        self.ctx.metrics.failed(error.reason);
+        self.mark_failing(name, error.reason);
+        if is_new {
+            warn!(runtime = %self.ctx.runtime, component = %name, reason = error.reason, "{}", error.message);
+            self.status_writer.event(Some(name), true, error.reason, &error.message);
         }
         if attempts == REPEATED {
-            self.tell_people(name, trouble.reason, &trouble.message);
+            self.notify_failure(name, error.reason, &error.message);
         }
     }
 
     /// Health did not come in time, or will not come.
-    fn tell_late(&mut self, name: &Arc<str>, failure: &Failure) {
+    fn report_late(&mut self, name: &Arc<str>, failure: &Failure) {
         self.ctx.metrics.failed(&failure.reason);
-        self.ails(name, &failure.reason);
+        self.mark_failing(name, &failure.reason);
         warn!(runtime = %self.ctx.runtime, component = %name, reason = failure.reason, "{}", failure.message);
-        self.outlet.event(Some(name), true, &failure.reason, &failure.message);
-        self.tell_people(name, &failure.reason, &failure.message);
+        self.status_writer.event(Some(name), true, &failure.reason, &failure.message);
+        self.notify_failure(name, &failure.reason, &failure.message);
     }
 
-    fn ails(&mut self, name: &Arc<str>, reason: &str) {
-        if let Some(record) = self.records.get_mut(name) {
-            record.ailing = Some(reason.to_owned());
+    fn mark_failing(&mut self, name: &Arc<str>, reason: &str) {
+        if let Some(record) = self.components.get_mut(name) {
+            record.failing_reason = Some(reason.to_owned());
         }
     }
 
     /// It will not mend itself soon: what, and what was last good.
-    fn tell_people(&mut self, name: &Arc<str>, reason: &str, message: &str) {
+    fn notify_failure(&mut self, name: &Arc<str>, reason: &str, message: &str) {
         let last_good = self.status.last_good.as_ref().map_or("nothing yet", |good| &good.revision);
         let message = format!("{name}: {message} (last good: {last_good})");
         self.failing.insert(name.clone());
-        self.outlet.event(None, true, "Failed", &message);
-        self.news(News::Failed { reason: reason.to_owned(), message });
+        self.status_writer.event(None, true, "Failed", &message);
+        self.notify(NotificationBody::Failed { reason: reason.to_owned(), message });
     }
 
-    pub(super) fn tell_drift(&mut self, name: &Arc<str>, drifted: &Drifted) {
+    pub(super) fn report_drift(&mut self, name: &Arc<str>, drifted: &Drifted) {
         let sentence = drifted.sentence();
         self.ctx.metrics.drifted(match (drifted.repaired, drifted.shown.contested) {
             (_, Some(true)) => "contested",
@@ -280,8 +280,8 @@ impl Worker {
             (false, _) => "reported",
         });
         info!(runtime = %self.ctx.runtime, component = %name, object = %drifted.key, "drift: {sentence}");
-        self.outlet.event(Some(name), true, "Drifted", &sentence);
-        self.news(News::Drifted { message: sentence });
+        self.status_writer.event(Some(name), true, "Drifted", &sentence);
+        self.notify(NotificationBody::Drifted { message: sentence });
     }
 }
 
@@ -292,10 +292,10 @@ mod tests {
     #[test]
     fn only_a_change_is_told_of_before_it_is_done() {
         let ready = Some(State::Ready);
-        assert_eq!(haste(ready, true, false, true), Haste::Turned);
-        assert_eq!(haste(None, true, false, true), Haste::Begun, "nothing that was said is untrue");
-        assert_eq!(haste(ready, true, false, false), Haste::Soon, "it is looked at again");
-        assert_eq!(haste(ready, true, true, false), Haste::Now);
-        assert_eq!(haste(ready, false, false, true), Haste::Soon);
+        assert_eq!(urgency(ready, true, false, true), Urgency::Turned);
+        assert_eq!(urgency(None, true, false, true), Urgency::Begun, "nothing that was said is untrue");
+        assert_eq!(urgency(ready, true, false, false), Urgency::Soon, "it is looked at again");
+        assert_eq!(urgency(ready, true, true, false), Urgency::Now);
+        assert_eq!(urgency(ready, false, false, true), Urgency::Soon);
     }
 }

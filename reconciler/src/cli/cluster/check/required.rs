@@ -38,10 +38,10 @@ const RIGHTS: &[(&str, &str, &str, bool)] = &[
 
 pub(super) async fn version(connection: &Connection) -> Result<Check, ClusterError> {
     let info = connection.ask("ask for the version", connection.client.apiserver_version()).await?;
-    Ok(judge(&info.major, &info.minor, &info.git_version))
+    Ok(check_version(&info.major, &info.minor, &info.git_version))
 }
 
-fn judge(major: &str, minor: &str, version: &str) -> Check {
+fn check_version(major: &str, minor: &str, version: &str) -> Check {
     let number = |text: &str| text.trim_end_matches(|c: char| !c.is_ascii_digit()).parse::<u32>().ok();
     match (number(major), number(minor)) {
         (Some(1), Some(minor)) if minor < OLDEST => {
@@ -113,7 +113,7 @@ mod tests {
             ("2", "0", Verdict::Ok),
             ("1", "", Verdict::Warn),
         ] {
-            assert_eq!(judge(major, minor, "v").result, verdict, "{major}.{minor}");
+            assert_eq!(check_version(major, minor, "v").result, verdict, "{major}.{minor}");
         }
     }
 }

@@ -31,18 +31,18 @@ pub(super) async fn run(looking: &Looking<'_>, items: Vec<Item>, mut printer: Pr
         match event {
             Ok((place, event)) => {
                 told = false;
-                for item in known.take(place, event, looking.view) {
+                for item in known.on_event(place, event, looking.view) {
                     printer.item(&item, Connection::now())?;
                 }
                 printer.terminal.out.flush()?;
             }
-            Err(error) => tell(&error, &mut told, printer.terminal),
+            Err(error) => print_error(&error, &mut told, printer.terminal),
         }
     }
     Ok(Status::Fine)
 }
 
-fn tell(error: &watcher::Error, told: &mut bool, terminal: &Terminal) {
+fn print_error(error: &watcher::Error, told: &mut bool, terminal: &Terminal) {
     if !*told {
         *told = true;
         warn(terminal, &format!("the watch broke and is tried again: {}", broken_watch(error)));
@@ -102,7 +102,7 @@ impl<'a> Known<'a> {
     }
 
     /// What is to be printed after an event.
-    fn take(&mut self, place: u8, event: watcher::Event<Item>, view: View) -> Vec<Item> {
+    fn on_event(&mut self, place: u8, event: watcher::Event<Item>, view: View) -> Vec<Item> {
         match event {
             watcher::Event::Init => {
                 self.seen.retain(|(kind, _, _)| *kind != place);

@@ -81,7 +81,7 @@ impl Hindrance {
     }
 
     /// For whoever does not wait.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn sentence(&self) -> String {
         let who = if self.is_above { format!("but {}", self.subject()) } else { "which is suspended".to_owned() };
         let until = if self.is_gone { "there again" } else { "resumed" };
         format!("{who}: nothing happens until it is {until}")

@@ -122,7 +122,7 @@ impl<'a> From<&'a CommitSummary> for Told<'a> {
 
 impl Told<'_> {
     /// On one line.
-    fn told(&self) -> String {
+    fn sentence(&self) -> String {
         let mut text = self.id.to_owned();
         text.extend(self.author.map(|author| format!(" by {author}")));
         text.extend(self.when.map(|when| format!(", {when}")));
@@ -148,14 +148,14 @@ impl Answer {
         let owners = self.chain.iter().skip(1).map(|(kind, object)| ("owned by", shown(kind, object)));
         let mut lines: Vec<_> = owners.collect();
         lines.extend(self.owned.iter().flat_map(Owned::lines));
-        lines.extend(self.commit().map(|commit| ("commit", commit.told())));
+        lines.extend(self.commit().map(|commit| ("commit", commit.sentence())));
         if let Some(template) = &self.checkout.template {
             let place = template.revision.as_ref().map_or("the files here", |_| "the commit that is applied");
             lines.push(match &template.file {
                 Some(file) => ("template", file.clone()),
                 None => ("template", format!("nothing in {place} makes this object")),
             });
-            lines.extend(template.change.as_ref().map(|change| ("changed by", Told::from(change).told())));
+            lines.extend(template.change.as_ref().map(|change| ("changed by", Told::from(change).sentence())));
         }
         lines
     }

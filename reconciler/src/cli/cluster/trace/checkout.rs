@@ -35,7 +35,11 @@ pub(super) struct Checkout {
 
 /// Looks into the current folder. If nobody said that it is a checkout, it is one only if it has the commit that is
 /// applied: another fleet would tell of other objects.
-pub(super) fn look(owned: &Owned, traced: Option<&(Kind, DynamicObject)>, is_named: bool) -> Result<Checkout, Failure> {
+pub(super) fn find_checkout(
+    owned: &Owned,
+    traced: Option<&(Kind, DynamicObject)>,
+    is_named: bool,
+) -> Result<Checkout, Failure> {
     let here = Path::new(".");
     let applied = owned.applied_commit();
     let commit = applied.and_then(|applied| GitRepository::discover(here).and_then(|git| git.commit(applied)).ok());

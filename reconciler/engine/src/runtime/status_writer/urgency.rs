@@ -23,7 +23,7 @@ const LONGEST_RETRY: Duration = Duration::from_mins(1);
 
 /// How soon a status must be seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::runtime) enum Haste {
+pub(in crate::runtime) enum Urgency {
     /// It is decided.
     Now,
     /// It is under way, and was not before: what was said no longer holds.
@@ -35,22 +35,22 @@ pub(in crate::runtime) enum Haste {
 }
 
 /// When a runtime tells of itself, which it did last at `told`.
-pub(super) fn of_runtime(haste: Haste, told: Timestamp, now: Timestamp) -> Timestamp {
-    match haste {
-        Haste::Now | Haste::Turned | Haste::Begun => now,
-        Haste::Soon => after(now, PATIENCE).max(after(told, PROGRESS)),
+pub(super) fn of_runtime(urgency: Urgency, told: Timestamp, now: Timestamp) -> Timestamp {
+    match urgency {
+        Urgency::Now | Urgency::Turned | Urgency::Begun => now,
+        Urgency::Soon => after(now, PATIENCE).max(after(told, PROGRESS)),
     }
 }
 
 /// When a component tells of itself while so many others wait to.
-pub(super) fn of_component(haste: Haste, others: usize, now: Timestamp) -> Timestamp {
+pub(super) fn of_component(urgency: Urgency, others: usize, now: Timestamp) -> Timestamp {
     let others = u32::try_from(others).unwrap_or(u32::MAX);
     let spaced = SPACING.saturating_mul(others).min(LONGEST);
-    match haste {
-        Haste::Now => now,
-        Haste::Turned => after(now, UNTRUE_SPACING.saturating_mul(others).min(UNTRUE_LONGEST)),
-        Haste::Begun => after(now, spaced),
-        Haste::Soon => after(now, spaced.max(PATIENCE)),
+    match urgency {
+        Urgency::Now => now,
+        Urgency::Turned => after(now, UNTRUE_SPACING.saturating_mul(others).min(UNTRUE_LONGEST)),
+        Urgency::Begun => after(now, spaced),
+        Urgency::Soon => after(now, spaced.max(PATIENCE)),
     }
 }
 
@@ -67,25 +67,25 @@ mod tests {
 
     #[test]
     fn what_is_decided_and_that_a_runtime_is_under_way_is_told_at_once() {
-        for haste in [Haste::Now, Haste::Turned, Haste::Begun] {
-            assert_eq!(of_runtime(haste, NOW, NOW), NOW);
-            assert_eq!(of_component(haste, 0, NOW), NOW);
+        for urgency in [Urgency::Now, Urgency::Turned, Urgency::Begun] {
+            assert_eq!(of_runtime(urgency, NOW, NOW), NOW);
+            assert_eq!(of_component(urgency, 0, NOW), NOW);
         }
-        assert_eq!(of_component(Haste::Now, 1000, NOW), NOW);
+        assert_eq!(of_component(Urgency::Now, 1000, NOW), NOW);
     }
 
     #[test]
     fn many_components_under_way_tell_so_one_after_the_other_and_none_waits_for_long() {
-        assert_eq!(of_component(Haste::Begun, 2, NOW), after(NOW, SPACING * 2));
+        assert_eq!(of_component(Urgency::Begun, 2, NOW), after(NOW, SPACING * 2));
         for others in [1000, usize::MAX] {
-            assert_eq!(of_component(Haste::Begun, others, NOW), after(NOW, LONGEST));
+            assert_eq!(of_component(Urgency::Begun, others, NOW), after(NOW, LONGEST));
         }
     }
 
     #[test]
     fn what_is_no_longer_true_is_taken_back_before_others_tell_how_far_they_are() {
         for others in [2, 20, 1000, usize::MAX] {
-            let [turned, begun] = [Haste::Turned, Haste::Begun].map(|haste| of_component(haste, others, NOW));
+            let [turned, begun] = [Urgency::Turned, Urgency::Begun].map(|urgency| of_component(urgency, others, NOW));
             assert!(turned < begun && turned <= after(NOW, UNTRUE_LONGEST), "{others}: {turned}, {begun}");
         }
     }
@@ -98,8 +98,8 @@ mod tests {
 
     #[test]
     fn progress_waits_for_better_news_and_for_the_time_since_the_last() {
-        assert_eq!(of_component(Haste::Soon, 0, NOW), after(NOW, PATIENCE));
-        assert_eq!(of_runtime(Haste::Soon, NOW, NOW), after(NOW, PROGRESS));
-        assert_eq!(of_runtime(Haste::Soon, NOW, after(NOW, PROGRESS)), after(after(NOW, PROGRESS), PATIENCE));
+        assert_eq!(of_component(Urgency::Soon, 0, NOW), after(NOW, PATIENCE));
+        assert_eq!(of_runtime(Urgency::Soon, NOW, NOW), after(NOW, PROGRESS));
+        assert_eq!(of_runtime(Urgency::Soon, NOW, after(NOW, PROGRESS)), after(after(NOW, PROGRESS), PATIENCE));
     }
 }

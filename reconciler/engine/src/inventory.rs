@@ -1,7 +1,7 @@
 //! The inventory of one runtime in memory: what was applied or is about to be, laid out in pages.
 //!
 //! Pure. An entry is planned before its object is created, and leaves only when the object is known to be gone, so that
-//! nothing is ever created that no entry speaks of. Writing pages is `ledger::keeper`'s.
+//! nothing is ever created that no entry speaks of. Writing pages is `inventory::inventory`'s.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use reeve_crds::runtime_component::ComponentTarget;
 use reeve_crds::{InventoryEntry, InventorySpec, Lenient, ObjectRef};
 use reeve_renderer_objects::key::ObjectKey;
 
-mod keeper;
 #[cfg(test)]
 mod tests;
+mod writer;
 
-pub use keeper::{Keeper, LedgerError, Pages};
+pub use writer::{InventoryError, InventoryWriter, Pages};
 
 /// What is known of one applied object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ struct Page {
 
 /// The inventory of one runtime.
 #[derive(Clone, Debug)]
-pub struct Ledger {
+pub struct Inventory {
     runtime: Arc<str>,
     entries: BTreeMap<ObjectKey, (Entry, usize)>,
     pages: Vec<Page>,
@@ -90,25 +90,25 @@ pub enum Change {
     Drop(ObjectKey),
 }
 
-impl Ledger {
+impl Inventory {
     /// The ledger of these stored pages.
     pub fn load(runtime: Arc<str>, stored: impl IntoIterator<Item = (InventorySpec, Stored)>) -> Self {
-        let mut ledger = Self { runtime, entries: BTreeMap::new(), pages: Vec::new() };
+        let mut inventory = Self { runtime, entries: BTreeMap::new(), pages: Vec::new() };
         for (spec, object) in stored {
-            let at = ledger.pages.len();
+            let at = inventory.pages.len();
             let (target, number) = (spec.target, spec.page);
-            ledger.pages.push(Page { target, number, entries: 0, stored: object, dirty: false });
+            inventory.pages.push(Page { target, number, entries: 0, stored: object, dirty: false });
             for stored in spec.entries {
                 let (key, entry) = read(stored, target);
-                ledger.pages[at].entries += 1;
-                if let Some((_, before)) = ledger.entries.insert(key, (entry, at)) {
+                inventory.pages[at].entries += 1;
+                if let Some((_, before)) = inventory.entries.insert(key, (entry, at)) {
                     // Once is enough: the page that had it before is written without it.
-                    ledger.pages[before].entries -= 1;
-                    ledger.pages[before].dirty = true;
+                    inventory.pages[before].entries -= 1;
+                    inventory.pages[before].dirty = true;
                 }
             }
         }
-        ledger
+        inventory
     }
 
     /// The entry of an object.

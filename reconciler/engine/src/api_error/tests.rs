@@ -3,12 +3,12 @@ use serde_json::json;
 
 use super::*;
 
-fn api(status: serde_json::Value) -> Refusal {
+fn api(status: serde_json::Value) -> ApiError {
     let status: Status = serde_json::from_value(status).unwrap();
-    Refusal::of(&kube::Error::Api(status.boxed()))
+    ApiError::of(&kube::Error::Api(status.boxed()))
 }
 
-fn invalid(causes: &[(&str, &str, &str)]) -> Refusal {
+fn invalid(causes: &[(&str, &str, &str)]) -> ApiError {
     let cause = |(reason, field, message): &(&str, &str, &str)| StatusCause {
         reason: (*reason).to_owned(),
         message: (*message).to_owned(),
@@ -23,7 +23,7 @@ fn invalid(causes: &[(&str, &str, &str)]) -> Refusal {
         retry_after_seconds: 0,
     };
     let status = Status::failure("X \"x\" is invalid: everything", "Invalid").with_code(422).with_details(details);
-    Refusal::of(&kube::Error::Api(status.boxed()))
+    ApiError::of(&kube::Error::Api(status.boxed()))
 }
 
 /// Code, reason, message, what it means, whether it passes, whether the server is down.
@@ -68,8 +68,8 @@ fn each_answer_has_its_meaning() {
         (418, "", "teapot", Other, false, false),
     ];
     for (code, reason, message, means, transient, server_down) in table {
-        let refusal = api(json!({ "code": code, "reason": reason, "message": message }));
-        let read = (refusal.reason, refusal.transient, refusal.server_down);
+        let api_error = api(json!({ "code": code, "reason": reason, "message": message }));
+        let read = (api_error.reason, api_error.transient, api_error.server_down);
         assert_eq!(read, (means, transient, server_down), "{code} {message}");
     }
 }
@@ -120,28 +120,31 @@ fn only_texts_that_say_so_are_immutable() {
 
 #[test]
 fn what_somebody_wrote_into_an_object_is_not_taken_for_the_servers_word() {
-    let refusal = api(json!({
+    let api_error = api(json!({
         "code": 422, "reason": "Invalid", "message": "X \"x\" is invalid: etcdserver: mvcc: database space exceeded",
         "details": { "causes": [{ "reason": "FieldValueInvalid", "message": "Invalid value: 1: no", "field": "spec.x" }] },
     }));
 
-    assert_eq!((refusal.reason, refusal.server_down), (Reason::Invalid, false));
+    assert_eq!((api_error.reason, api_error.server_down), (Reason::Invalid, false));
 }
 
 #[test]
 fn an_object_with_another_mistake_in_it_is_not_recreated() {
-    let refusal = invalid(&[
+    let api_error = invalid(&[
         ("FieldValueInvalid", "spec.selector", "Invalid value: {}: field is immutable"),
         ("FieldValueInvalid", "spec.replicas", "Invalid value: -1: must be greater than or equal to 0"),
     ]);
 
-    assert_eq!(refusal.reason, Reason::Invalid);
-    assert_eq!(refusal.message, "spec.selector: field is immutable; spec.replicas: must be greater than or equal to 0");
+    assert_eq!(api_error.reason, Reason::Invalid);
+    assert_eq!(
+        api_error.message,
+        "spec.selector: field is immutable; spec.replicas: must be greater than or equal to 0"
+    );
 }
 
 #[test]
 fn messages_hold_no_values_of_fields() {
-    let refusal = invalid(&[
+    let api_error = invalid(&[
         (
             "FieldValueInvalid",
             "spec.template",
@@ -154,7 +157,7 @@ fn messages_hold_no_values_of_fields() {
     ]);
 
     assert_eq!(
-        refusal.message,
+        api_error.message,
         "spec.template: field is immutable; spec: spec is immutable; spec.env[1]: duplicate value; and 2 more"
     );
     let rest = invalid(&[
@@ -192,32 +195,32 @@ fn messages_that_name_no_fields_beside_themselves_hold_no_values_either() {
 fn messages_are_one_short_line_without_credentials() {
     let long = format!("first https://user:hunter2@host/ {}\nsecond", "x".repeat(1000));
 
-    let refusal = api(json!({ "code": 500, "message": long }));
+    let api_error = api(json!({ "code": 500, "message": long }));
 
-    assert!(refusal.message.starts_with("first https://[redacted]@host/"), "{}", refusal.message);
-    assert!(refusal.message.ends_with("x...") && refusal.message.chars().count() < 450, "{}", refusal.message);
+    assert!(api_error.message.starts_with("first https://[redacted]@host/"), "{}", api_error.message);
+    assert!(api_error.message.ends_with("x...") && api_error.message.chars().count() < 450, "{}", api_error.message);
 }
 
 #[test]
 fn a_conflict_with_an_applier_names_it_and_does_not_pass_by_itself() {
-    let refusal = api(json!({ "code": 409, "reason": "Conflict", "message": "Apply failed", "details": { "causes": [
+    let api_error = api(json!({ "code": 409, "reason": "Conflict", "message": "Apply failed", "details": { "causes": [
         { "reason": "FieldManagerConflict", "message": "conflict with \"flux\"", "field": ".data.a" },
     ] } }));
 
-    assert_eq!((refusal.reason, refusal.transient), (Reason::Conflict, false));
-    assert_eq!(refusal.message, "data.a is applied by flux");
+    assert_eq!((api_error.reason, api_error.transient), (Reason::Conflict, false));
+    assert_eq!(api_error.message, "data.a is applied by flux");
 }
 
 #[test]
 fn a_connection_that_fails_a_slow_one_and_our_own_gate_are_told_apart() {
     let io = |kind| kube::Error::Service(Box::new(std::io::Error::new(kind, "no luck")));
 
-    let refused = Refusal::of(&io(std::io::ErrorKind::ConnectionRefused));
+    let refused = ApiError::of(&io(std::io::ErrorKind::ConnectionRefused));
     assert_eq!((refused.reason, refused.server_down), (Reason::Unreachable, true));
-    let slow = Refusal::of(&io(std::io::ErrorKind::TimedOut));
+    let slow = ApiError::of(&io(std::io::ErrorKind::TimedOut));
     assert_eq!((slow.reason, slow.server_down), (Reason::Timeout, true));
-    let gate = Refusal::of(&kube::Error::Service(Box::new(NotLeader)));
+    let gate = ApiError::of(&kube::Error::Service(Box::new(NotLeader)));
     assert_eq!((gate.reason, gate.transient, gate.server_down), (Reason::NotLeader, true, false));
-    let wrapped = Refusal::of(&kube::Error::Service(Box::new(std::io::Error::other(NotLeader))));
+    let wrapped = ApiError::of(&kube::Error::Service(Box::new(std::io::Error::other(NotLeader))));
     assert_eq!(wrapped.reason, Reason::NotLeader);
 }

@@ -5,15 +5,15 @@ use kube::{Api, Resource};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::api_error::ApiError;
 use crate::cluster::{JSON, MERGE_PATCH};
 use crate::conditions::keep_transition_times;
 use crate::hash;
 use crate::patch::{patch_status, send, to_json};
-use crate::refusal::Refusal;
 
 /// What the cluster has. Small, since there is one for every component: of what is said only the hash is kept.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Written {
+pub(super) struct LastWritten {
     spec: Option<Box<str>>,
     status: Option<Box<str>>,
     turns: Box<str>,
@@ -35,7 +35,7 @@ struct Identity {
     generation: Option<i64>,
 }
 
-impl Written {
+impl LastWritten {
     /// What was found.
     pub(super) fn found(uid: Option<String>, generation: Option<i64>, status: &impl Serialize) -> Self {
         let mut written = Self { generation, uid, ..Self::default() };
@@ -66,13 +66,13 @@ impl Written {
 
     /// Has the cluster have `object` with its spec, unless it does already. True if that took a write. `change` gives the
     /// merge patch for one that is there: to apply a new object would cost the API server more than to make it.
-    pub(super) async fn keep<K: Resource + Clone>(
+    pub(super) async fn ensure_object<K: Resource + Clone>(
         &mut self,
         api: &Api<K>,
         name: &str,
         object: &Value,
         change: impl Fn(&Value) -> Value,
-    ) -> Result<bool, Refusal> {
+    ) -> Result<bool, ApiError> {
         let spec = hash::of(&object["spec"]);
         if self.spec.as_deref() == Some(&spec) {
             return Ok(false);
@@ -80,18 +80,18 @@ impl Written {
         let make = async || send::<K, Answer>(api, Method::POST, "", JSON, object).await;
         let alter =
             async || send::<K, Answer>(api, Method::PATCH, &format!("/{name}"), MERGE_PATCH, &change(object)).await;
-        let answer = if self.uid.is_none() {
+        let answer_request = if self.uid.is_none() {
             match make().await {
                 Err(kube::Error::Api(status)) if status.code == 409 => alter().await,
-                answer => answer,
+                answer_request => answer_request,
             }
         } else {
             match alter().await {
                 Err(kube::Error::Api(status)) if status.code == 404 => make().await,
-                answer => answer,
+                answer_request => answer_request,
             }
         };
-        let Answer { metadata, status } = answer.map_err(|error| Refusal::of(&error))?;
+        let Answer { metadata, status } = answer_request.map_err(|error| ApiError::of(&error))?;
         if metadata.uid != self.uid {
             // Another object, which says what it says.
             self.said(&status);
@@ -103,24 +103,24 @@ impl Written {
     }
 
     /// Makes the status this one, unless it is.
-    pub(super) async fn say<K: Resource + Clone>(
+    pub(super) async fn patch_status<K: Resource + Clone>(
         &mut self,
         api: &Api<K>,
         name: &str,
         status: &impl Serialize,
-    ) -> Result<(), Refusal> {
-        let Some(status) = self.news(status) else { return Ok(()) };
-        if let Err(refusal) = patch_status(api, name, &status).await {
+    ) -> Result<(), ApiError> {
+        let Some(status) = self.to_write(status) else { return Ok(()) };
+        if let Err(api_error) = patch_status(api, name, &status).await {
             // It may be said all the same: whatever comes next is written.
             self.status = None;
-            return Err(refusal);
+            return Err(api_error);
         }
         self.said(&status);
         Ok(())
     }
 
     /// The status as it is to be said, if that is another one than the cluster has.
-    fn news(&self, status: &impl Serialize) -> Option<Value> {
+    fn to_write(&self, status: &impl Serialize) -> Option<Value> {
         let before = serde_json::from_str(&self.turns).unwrap_or_default();
         let status = keep_transition_times(&before, to_json(status));
         (self.status.as_deref() != Some(&hash::of(&status))).then_some(status)
@@ -140,7 +140,7 @@ mod tests {
         let spec = json!({ "version": "1.0.0" });
         let ours = hash::of(&spec);
         let keeps = |generation, seen: &str| {
-            let mut written = Written::found(None, Some(2), &json!({})).with_spec(&spec);
+            let mut written = LastWritten::found(None, Some(2), &json!({})).with_spec(&spec);
             written.observe(Some(generation), seen);
             written.spec.is_some()
         };
@@ -152,10 +152,10 @@ mod tests {
     #[test]
     fn of_a_status_so_much_is_kept_that_its_conditions_keep_their_times() {
         let before = status("True", "2026-01-01T00:00:00Z");
-        let written = Written::found(None, None, &before);
-        assert_eq!(written.news(&status("True", "2026-01-02T00:00:00Z")), None, "it is no news");
+        let written = LastWritten::found(None, None, &before);
+        assert_eq!(written.to_write(&status("True", "2026-01-02T00:00:00Z")), None, "it is no news");
         let flipped = status("False", "2026-01-02T00:00:00Z");
-        assert_eq!(written.news(&flipped), Some(flipped.clone()));
-        assert_eq!(Written::default().news(&flipped), Some(flipped));
+        assert_eq!(written.to_write(&flipped), Some(flipped.clone()));
+        assert_eq!(LastWritten::default().to_write(&flipped), Some(flipped));
     }
 }

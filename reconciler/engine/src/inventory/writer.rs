@@ -14,15 +14,15 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, OwnerRe
 use kube::api::{ListParams, ObjectMeta};
 use kube::core::PartialObjectMeta;
 use kube::{Api, Client};
-use reeve_crds::{Inventory, InventorySpec};
+use reeve_crds::{Inventory as InventoryPage, InventorySpec};
 use reeve_renderer_objects::bundle::RUNTIME_LABEL;
 use tokio::sync::{Notify, watch};
 
-use super::{Change, Entry, Ledger, Stored};
+use super::{Change, Entry, Inventory, Stored};
 use crate::FIELD_MANAGER;
+use crate::api_error::{ApiError, Reason};
 use crate::clock::Clock;
 use crate::cluster::{JSON, METADATA_ONLY};
-use crate::refusal::{Reason, Refusal};
 use reeve_renderer_objects::key::ObjectKey;
 
 /// How long an outcome may wait to be written down. A page is dear to the API server, which looks at every entry of it.
@@ -30,22 +30,22 @@ const LAZY: Duration = Duration::from_mins(1);
 
 /// The inventory could not be read or written.
 #[derive(Clone, Debug, thiserror::Error)]
-pub enum LedgerError {
+pub enum InventoryError {
     /// It could not be read.
-    #[error("cannot read the inventory of {runtime}: {}", refusal.message)]
+    #[error("cannot read the inventory of {runtime}: {}", api_error.message)]
     Read {
         /// Whose.
         runtime: Arc<str>,
         /// Why.
-        refusal: Refusal,
+        api_error: ApiError,
     },
     /// A page could not be written.
-    #[error("cannot write the inventory page {page}: {}", refusal.message)]
+    #[error("cannot write the inventory page {page}: {}", api_error.message)]
     Write {
         /// Which.
         page: String,
         /// Why.
-        refusal: Refusal,
+        api_error: ApiError,
     },
     /// Someone else wrote it meanwhile.
     #[error("the inventory page {page} was changed by someone else")]
@@ -57,31 +57,31 @@ pub enum LedgerError {
 
 /// A ledger and its pages in the cluster. Clones are the same.
 #[derive(Clone, Debug)]
-pub struct Keeper(Arc<Inner>);
+pub struct InventoryWriter(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    ledger: Mutex<Book>,
+    inventory: Mutex<Pending>,
     /// The number of the last change that is stored, or why storing failed.
-    stored: watch::Sender<Result<u64, LedgerError>>,
+    stored: watch::Sender<Result<u64, InventoryError>>,
     urgent: Notify,
     lazy: Notify,
 }
 
 #[derive(Debug)]
-struct Book {
-    ledger: Ledger,
+struct Pending {
+    inventory: Inventory,
     changes: u64,
     /// Objects whose entries must be stored before they are created, and the change that did not get there yet.
     awaited: HashMap<ObjectKey, u64>,
 }
 
-impl Book {
+impl Pending {
     /// The number of these changes, if they change anything.
-    fn take(&mut self, changes: impl IntoIterator<Item = Change>) -> Option<u64> {
+    fn record_changes(&mut self, changes: impl IntoIterator<Item = Change>) -> Option<u64> {
         let mut is_new = false;
         for change in changes {
-            is_new |= self.ledger.change(change);
+            is_new |= self.inventory.change(change);
         }
         is_new.then(|| {
             self.changes += 1;
@@ -90,20 +90,20 @@ impl Book {
     }
 }
 
-impl Keeper {
+impl InventoryWriter {
     /// Reads the pages of a runtime.
-    pub async fn load(client: &Client, namespace: &str, runtime: Arc<str>) -> Result<Self, LedgerError> {
-        let api: Api<Inventory> = Api::namespaced(client.clone(), namespace);
+    pub async fn load(client: &Client, namespace: &str, runtime: Arc<str>) -> Result<Self, InventoryError> {
+        let api: Api<InventoryPage> = Api::namespaced(client.clone(), namespace);
         let listed = api.list(&ListParams::default().fields(&format!("spec.runtime={runtime}"))).await;
-        let pages =
-            listed.map_err(|error| LedgerError::Read { runtime: runtime.clone(), refusal: Refusal::of(&error) })?;
+        let pages = listed
+            .map_err(|error| InventoryError::Read { runtime: runtime.clone(), api_error: ApiError::of(&error) })?;
         let pages = pages.items.into_iter().map(|page| (page.spec, page.metadata.into()));
-        Ok(Self::new(Ledger::load(runtime, pages)))
+        Ok(Self::new(Inventory::load(runtime, pages)))
     }
 
-    fn new(ledger: Ledger) -> Self {
+    fn new(inventory: Inventory) -> Self {
         Self(Arc::new(Inner {
-            ledger: Mutex::new(Book { ledger, changes: 0, awaited: HashMap::new() }),
+            inventory: Mutex::new(Pending { inventory, changes: 0, awaited: HashMap::new() }),
             stored: watch::Sender::new(Ok(0)),
             urgent: Notify::new(),
             lazy: Notify::new(),
@@ -111,21 +111,21 @@ impl Keeper {
     }
 
     /// Looks something up.
-    pub fn read<T>(&self, look: impl FnOnce(&Ledger) -> T) -> T {
-        look(&self.book().ledger)
+    pub fn read<T>(&self, look: impl FnOnce(&Inventory) -> T) -> T {
+        look(&self.lock().inventory)
     }
 
     /// The entries of a component.
     pub fn entries_of(&self, component: &str) -> Vec<(ObjectKey, Entry)> {
-        self.read(|ledger| {
-            let of = ledger.iter().filter(|(_, entry)| &*entry.component == component);
+        self.read(|inventory| {
+            let of = inventory.iter().filter(|(_, entry)| &*entry.component == component);
             of.map(|(key, entry)| (key.clone(), entry.clone())).collect()
         })
     }
 
     /// Takes changes in; they are stored when somebody asks, at the latest a minute later.
     pub fn note(&self, changes: impl IntoIterator<Item = Change>) {
-        if self.book().take(changes).is_some() {
+        if self.lock().record_changes(changes).is_some() {
             self.0.lazy.notify_one();
         }
     }
@@ -136,14 +136,14 @@ impl Keeper {
         &self,
         entries: Vec<(ObjectKey, Entry)>,
         others: impl IntoIterator<Item = &ObjectKey>,
-    ) -> Result<(), LedgerError> {
+    ) -> Result<(), InventoryError> {
         let number = {
-            let mut book = self.book();
+            let mut lock = self.lock();
             let keys: Vec<ObjectKey> = entries.iter().map(|(key, _)| key.clone()).collect();
-            if let Some(number) = book.take(entries.into_iter().map(|(key, entry)| Change::Put(key, entry))) {
-                book.awaited.extend(keys.iter().map(|key| (key.clone(), number)));
+            if let Some(number) = lock.record_changes(entries.into_iter().map(|(key, entry)| Change::Put(key, entry))) {
+                lock.awaited.extend(keys.iter().map(|key| (key.clone(), number)));
             }
-            let awaited = |key: &ObjectKey| book.awaited.get(key).copied();
+            let awaited = |key: &ObjectKey| lock.awaited.get(key).copied();
             keys.iter().filter_map(awaited).chain(others.into_iter().filter_map(awaited)).max()
         };
         match number {
@@ -154,56 +154,56 @@ impl Keeper {
 
     /// Stores what was taken in soon: there will be nothing more for a while.
     pub fn hurry(&self) {
-        if !self.book().ledger.dirty().is_empty() {
+        if !self.lock().inventory.dirty().is_empty() {
             self.0.urgent.notify_one();
         }
     }
 
     /// Stores those pages again soon that do not go with the Runtime of this uid.
     pub fn belong_to(&self, runtime: &str) {
-        self.store_again(|ledger| ledger.belong_to(runtime));
+        self.store_again(|inventory| inventory.belong_to(runtime));
     }
 
     /// Stores a page again soon whose object is gone, unless that is another one than is known.
     pub fn lost(&self, page: &str, uid: &str) {
-        self.store_again(|ledger| ledger.lost(page, uid));
+        self.store_again(|inventory| inventory.lost(page, uid));
     }
 
-    fn store_again(&self, mark: impl FnOnce(&mut Ledger) -> bool) {
-        let mut book = self.book();
-        if mark(&mut book.ledger) {
-            book.changes += 1;
-            drop(book);
+    fn store_again(&self, mark: impl FnOnce(&mut Inventory) -> bool) {
+        let mut lock = self.lock();
+        if mark(&mut lock.inventory) {
+            lock.changes += 1;
+            drop(lock);
             self.0.urgent.notify_one();
         }
     }
 
     /// Resolves when everything that was taken in is stored.
-    pub async fn flush(&self) -> Result<(), LedgerError> {
+    pub async fn flush(&self) -> Result<(), InventoryError> {
         let number = {
-            let book = self.book();
-            if book.ledger.dirty().is_empty() {
+            let lock = self.lock();
+            if lock.inventory.dirty().is_empty() {
                 return Ok(());
             }
-            book.changes
+            lock.changes
         };
         self.wait_for(number).await
     }
 
     /// As [`flush`](Self::flush), for what goes: the pages of a namespace that is being deleted go with it, and with them
     /// all that they could ever be needed for.
-    pub async fn flush_last(&self) -> Result<(), LedgerError> {
+    pub async fn flush_last(&self) -> Result<(), InventoryError> {
         match self.flush().await {
-            Err(LedgerError::Write { refusal, .. }) if refusal.reason == Reason::NamespaceTerminating => Ok(()),
+            Err(InventoryError::Write { api_error, .. }) if api_error.reason == Reason::NamespaceTerminating => Ok(()),
             flushed => flushed,
         }
     }
 
-    async fn wait_for(&self, number: u64) -> Result<(), LedgerError> {
+    async fn wait_for(&self, number: u64) -> Result<(), InventoryError> {
         let mut stored = self.0.stored.subscribe();
         // An older failure is no answer to this request.
         self.0.stored.send_if_modified(|state| {
-            let failed = matches!(state, Err(LedgerError::Write { .. }));
+            let failed = matches!(state, Err(InventoryError::Write { .. }));
             if failed {
                 *state = Ok(0);
             }
@@ -215,7 +215,7 @@ impl Keeper {
     }
 
     /// Stores what was taken in, until it is fenced or dropped.
-    pub async fn run(&self, pages: Pages, clock: &Clock) -> LedgerError {
+    pub async fn run(&self, pages: Pages, clock: &Clock) -> InventoryError {
         loop {
             tokio::select! {
                 () = self.0.urgent.notified() => {}
@@ -228,12 +228,12 @@ impl Keeper {
             tokio::task::yield_now().await;
             match self.write(&pages).await {
                 Ok(number) => {
-                    self.book().awaited.retain(|_, awaited| *awaited > number);
+                    self.lock().awaited.retain(|_, awaited| *awaited > number);
                     drop(self.0.stored.send_replace(Ok(number)));
                 }
                 Err(error) => {
                     let _ = self.0.stored.send_replace(Err(error.clone()));
-                    if matches!(error, LedgerError::Fenced { .. }) {
+                    if matches!(error, InventoryError::Fenced { .. }) {
                         return error;
                     }
                     self.0.lazy.notify_one();
@@ -242,25 +242,25 @@ impl Keeper {
         }
     }
 
-    async fn write(&self, pages: &Pages) -> Result<u64, LedgerError> {
+    async fn write(&self, pages: &Pages) -> Result<u64, InventoryError> {
         let (number, dirty) = {
-            let mut book = self.book();
-            let dirty: Vec<_> = book.ledger.dirty().into_iter().map(|at| (at, book.ledger.page(at))).collect();
+            let mut lock = self.lock();
+            let dirty: Vec<_> = lock.inventory.dirty().into_iter().map(|at| (at, lock.inventory.page(at))).collect();
             for (at, _) in &dirty {
-                book.ledger.writing(*at);
+                lock.inventory.writing(*at);
             }
-            (book.changes, dirty)
+            (lock.changes, dirty)
         };
         let mut failure = None;
         for (at, (name, spec, version)) in dirty {
             if failure.is_some() {
-                self.book().ledger.unwritten(at);
+                self.lock().inventory.unwritten(at);
                 continue;
             }
             match pages.write(&name, spec, version).await {
-                Ok(stored) => self.book().ledger.written(at, stored),
+                Ok(stored) => self.lock().inventory.written(at, stored),
                 Err(error) => {
-                    self.book().ledger.unwritten(at);
+                    self.lock().inventory.unwritten(at);
                     failure = Some(error);
                 }
             }
@@ -268,8 +268,8 @@ impl Keeper {
         failure.map_or(Ok(number), Err)
     }
 
-    fn book(&self) -> MutexGuard<'_, Book> {
-        self.0.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Pending> {
+        self.0.inventory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -277,7 +277,7 @@ impl Keeper {
 #[derive(Clone, Debug)]
 pub struct Pages {
     /// The pages of all runtimes of a namespace.
-    pub api: Api<Inventory>,
+    pub api: Api<InventoryPage>,
     /// The runtime.
     pub runtime: Arc<str>,
     /// The Runtime that the pages go with.
@@ -287,9 +287,14 @@ pub struct Pages {
 }
 
 impl Pages {
-    async fn write(&self, name: &str, mut spec: InventorySpec, version: Option<String>) -> Result<Stored, LedgerError> {
+    async fn write(
+        &self,
+        name: &str,
+        mut spec: InventorySpec,
+        version: Option<String>,
+    ) -> Result<Stored, InventoryError> {
         spec.writer = Some(self.writer.clone());
-        let mut page = Inventory::new(name, spec);
+        let mut page = InventoryPage::new(name, spec);
         page.metadata = ObjectMeta {
             name: Some(name.to_owned()),
             labels: Some([(RUNTIME_LABEL.to_owned(), self.runtime.to_string())].into()),
@@ -311,7 +316,7 @@ impl Pages {
                 match &made {
                     Ok(_) => tracing::warn!(page = name, "the inventory page was deleted, and was made anew"),
                     // It went with its namespace, and so does all that it could ever be needed for.
-                    Err(error) if Refusal::of(error).reason == Reason::NamespaceTerminating => {
+                    Err(error) if ApiError::of(error).reason == Reason::NamespaceTerminating => {
                         return Ok(Stored::default());
                     }
                     Err(_) => {}
@@ -324,9 +329,9 @@ impl Pages {
         match written {
             Ok(stored) => Ok(stored.metadata.into()),
             Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => {
-                Err(LedgerError::Fenced { page: name.to_owned() })
+                Err(InventoryError::Fenced { page: name.to_owned() })
             }
-            Err(error) => Err(LedgerError::Write { page: name.to_owned(), refusal: Refusal::of(&error) }),
+            Err(error) => Err(InventoryError::Write { page: name.to_owned(), api_error: ApiError::of(&error) }),
         }
     }
 
@@ -335,8 +340,8 @@ impl Pages {
         &self,
         method: Method,
         path: &str,
-        page: &Inventory,
-    ) -> Result<PartialObjectMeta<Inventory>, kube::Error> {
+        page: &InventoryPage,
+    ) -> Result<PartialObjectMeta<InventoryPage>, kube::Error> {
         let uri = format!("{}{path}?fieldManager={FIELD_MANAGER}", self.api.resource_url());
         let request = http::Request::builder().method(method).uri(uri);
         let request = request.header(CONTENT_TYPE, JSON).header(ACCEPT, METADATA_ONLY);
@@ -355,7 +360,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_entry_that_is_not_stored_is_waited_for_by_the_next_one_too() {
-        let keeper = Keeper::new(Ledger::load("eu".into(), []));
+        let inventory = InventoryWriter::new(Inventory::load("eu".into(), []));
         let key = |name: &str| ObjectKey { group: "".into(), kind: "A".into(), namespace: None, name: name.into() };
         let entry = Entry {
             component: "web".into(),
@@ -367,9 +372,12 @@ mod tests {
         };
         let put = || vec![(key("a"), entry.clone())];
         // Given up before it was stored.
-        assert!(futures::poll!(Box::pin(keeper.store(put(), []))).is_pending());
-        assert!(futures::poll!(Box::pin(keeper.store(put(), []))).is_pending());
-        assert!(futures::poll!(Box::pin(keeper.store(Vec::new(), [&key("a")]))).is_pending());
-        assert!(futures::poll!(Box::pin(keeper.store(Vec::new(), [&key("b")]))).is_ready(), "nobody waits for others");
+        assert!(futures::poll!(Box::pin(inventory.store(put(), []))).is_pending());
+        assert!(futures::poll!(Box::pin(inventory.store(put(), []))).is_pending());
+        assert!(futures::poll!(Box::pin(inventory.store(Vec::new(), [&key("a")]))).is_pending());
+        assert!(
+            futures::poll!(Box::pin(inventory.store(Vec::new(), [&key("b")]))).is_ready(),
+            "nobody waits for others"
+        );
     }
 }

@@ -17,9 +17,9 @@ use reeve_renderer::object::ObjectKey;
 
 /// What is foreseen for one runtime.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Outlook {
+pub(super) struct RuntimePlan {
     /// Why nothing is done to it.
-    pub(super) still: Option<Still>,
+    pub(super) skipped: Option<SkipReason>,
     /// What becomes of its objects, if its file left Git.
     pub(super) ended: Option<DeletionPolicy>,
     pub(super) parts: Vec<Part>,
@@ -27,7 +27,7 @@ pub(super) struct Outlook {
 
 /// Why nothing is done.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Still {
+pub(super) enum SkipReason {
     /// What is: a source, a runtime, a component.
     Suspended(String),
     /// Its target is not served.
@@ -44,16 +44,16 @@ pub(super) struct Part {
     pub(super) component: Arc<str>,
     /// Whether it left Git.
     pub(super) left: bool,
-    pub(super) still: Option<Still>,
-    pub(super) deeds: Vec<(ObjectKey, Stage, Deed)>,
+    pub(super) skipped: Option<SkipReason>,
+    pub(super) actions: Vec<(ObjectKey, Stage, PlannedAction)>,
     pub(super) removals: Vec<(ObjectKey, Stage, Removal)>,
     pub(super) jobs: Vec<(ObjectKey, JobPhase)>,
-    pub(super) refusals: Vec<Refusal>,
+    pub(super) refusals: Vec<ApiError>,
 }
 
 /// What is done to an object.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Deed {
+pub(super) enum PlannedAction {
     Plan(Action),
     /// It is deleted and made anew, since a field of it cannot change.
     Anew,
@@ -63,7 +63,7 @@ pub(super) enum Deed {
 
 /// An object that may not be applied.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(super) struct ApiError {
     pub(super) key: ObjectKey,
     pub(super) reason: &'static str,
     pub(super) message: String,
@@ -86,17 +86,19 @@ pub(super) struct Seen {
     pub(super) jobs: BTreeMap<Arc<str>, Vec<(ObjectKey, JobPhase)>>,
 }
 
-impl Outlook {
+impl RuntimePlan {
     /// A runtime to which nothing is done.
-    pub(super) fn still(why: Still) -> Self {
-        Self { still: Some(why), ..Self::default() }
+    pub(super) fn skipped(why: SkipReason) -> Self {
+        Self { skipped: Some(why), ..Self::default() }
     }
 
     /// A runtime whose target is not served from here.
     pub(super) fn unsupported(spec: &RuntimeSpec) -> Option<Self> {
         (spec.target.kind != TargetType::InCluster).then(|| {
             let kind = spec.target.kind;
-            Self::still(Still::Unsupported(format!("a target of type {kind:?} is not served yet: only InCluster is")))
+            Self::skipped(SkipReason::Unsupported(format!(
+                "a target of type {kind:?} is not served yet: only InCluster is"
+            )))
         })
     }
 
@@ -104,10 +106,10 @@ impl Outlook {
     pub(super) fn ended(preview: Preview, policy: DeletionPolicy, seen: &Seen) -> Self {
         let suspended = |name: &Arc<str>| policy == DeletionPolicy::Delete && seen.suspended.contains(name);
         let parts = preview.removed.into_iter().map(|(name, plan)| {
-            let still = suspended(&name);
-            Part::left(name, plan, still)
+            let skipped = suspended(&name);
+            Part::left(name, plan, skipped)
         });
-        Self { still: None, ended: Some(policy), parts: parts.collect() }
+        Self { skipped: None, ended: Some(policy), parts: parts.collect() }
     }
 
     /// A runtime that Git has.
@@ -125,12 +127,12 @@ impl Outlook {
             let waits: Vec<Arc<str>> = component.depends_on.iter().filter(|on| stuck.contains(*on)).cloned().collect();
             let mut part = Part::of(component, spec, plan, seen);
             if seen.suspended.contains(&component.name) {
-                part.stop(Still::Suspended(format!("component {}", component.name)), |_| false);
+                part.stop(SkipReason::Suspended(format!("component {}", component.name)), |_| false);
             } else if let Some((key, message)) = admission::refused(component, tenant, allowed) {
-                part.stop_refused(Refusal { key: key.clone(), reason: "Refused", message });
+                part.stop_refused(ApiError { key: key.clone(), reason: "Refused", message });
             } else if !waits.is_empty() && !part.is_empty() {
                 // What others may build on is laid before it waits.
-                part.stop(Still::Waits(waits), |stage| stage == Stage::Foundations);
+                part.stop(SkipReason::Waits(waits), |stage| stage == Stage::Definitions);
             } else {
                 parts.push(part);
                 continue;
@@ -140,84 +142,86 @@ impl Outlook {
         }
         let removed = preview.removed.into_iter();
         parts.extend(removed.map(|(name, plan)| {
-            let still = seen.suspended.contains(&name);
-            Part::left(name, plan, still)
+            let skipped = seen.suspended.contains(&name);
+            Part::left(name, plan, skipped)
         }));
-        Self { still: None, ended: None, parts }
+        Self { skipped: None, ended: None, parts }
     }
 
     /// Whether nothing would be done.
     pub(super) fn is_empty(&self) -> bool {
-        let refused = matches!(self.still, Some(Still::Refused(_)));
+        let refused = matches!(self.skipped, Some(SkipReason::Refused(_)));
         !refused && self.ended.is_none() && self.parts.iter().all(Part::is_empty)
     }
 }
 
 impl Part {
     fn of(component: &DesiredComponent, spec: &RuntimeSpec, plan: ComponentPlan, seen: &mut Seen) -> Self {
-        let mut refusals: Vec<Refusal> = plan
+        let mut refusals: Vec<ApiError> = plan
             .claimed
             .into_iter()
-            .map(|(key, owner)| Refusal { key, reason: "Conflict", message: format!("belongs to {owner}") })
+            .map(|(key, owner)| ApiError { key, reason: "Conflict", message: format!("belongs to {owner}") })
             .collect();
-        let mut deeds = Vec::new();
+        let mut actions = Vec::new();
         for step in plan.steps {
             let there = seen.strangers.remove(&step.key).filter(|_| step.action == Action::Create);
             let once = component.object(&step.key).is_some_and(|object| object.options.apply == Apply::IfMissing);
             let deed = match (step.action, there) {
-                (Action::Repair | Action::Report, _) if seen.fine.contains(&step.key) => Deed::Plan(Action::Keep),
-                (Action::Create, Some(_)) if once => Deed::Plan(Action::Leave),
+                (Action::Repair | Action::Report, _) if seen.fine.contains(&step.key) => {
+                    PlannedAction::Plan(Action::Keep)
+                }
+                (Action::Create, Some(_)) if once => PlannedAction::Plan(Action::Leave),
                 (Action::Create, Some(_)) if spec.adoption == Adoption::Never && !seen.known.contains(&step.key) => {
                     let error = ApplyError::Exists { object: step.key.clone() };
                     let message = error.to_string().trim_start_matches(&step.key.to_string()).trim().to_owned();
-                    refusals.push(Refusal { key: step.key, reason: error.reason(), message });
+                    refusals.push(ApiError { key: step.key, reason: error.reason(), message });
                     continue;
                 }
                 (Action::Create, Some(appliers)) => {
                     let kept = spec.adoption != Adoption::Always;
-                    Deed::TakeOver(if kept { appliers } else { Vec::new() })
+                    PlannedAction::TakeOver(if kept { appliers } else { Vec::new() })
                 }
-                (Action::Update | Action::Repair, _) if seen.anew.contains(&step.key) => Deed::Anew,
-                (action, _) => Deed::Plan(action),
+                (Action::Update | Action::Repair, _) if seen.anew.contains(&step.key) => PlannedAction::Anew,
+                (action, _) => PlannedAction::Plan(action),
             };
-            deeds.push((step.key, step.stage, deed));
+            actions.push((step.key, step.stage, deed));
         }
         let jobs = seen.jobs.remove(&component.name).unwrap_or_default();
         let (component, removals) = (component.name.clone(), plan.removals);
-        Self { component, left: false, still: None, deeds, removals, jobs, refusals }
+        Self { component, left: false, skipped: None, actions, removals, jobs, refusals }
     }
 
     fn left(component: Arc<str>, plan: ComponentPlan, suspended: bool) -> Self {
-        let still = suspended.then(|| Still::Suspended(format!("component {component}")));
+        let skipped = suspended.then(|| SkipReason::Suspended(format!("component {component}")));
         let removals = if suspended { Vec::new() } else { plan.removals };
-        Self { component, left: true, still, deeds: Vec::new(), removals, jobs: Vec::new(), refusals: Vec::new() }
+        Self { component, left: true, skipped, actions: Vec::new(), removals, jobs: Vec::new(), refusals: Vec::new() }
     }
 
     /// Does nothing but what is still done.
-    fn stop(&mut self, why: Still, done: impl Fn(Stage) -> bool) {
-        self.deeds.retain(|(_, stage, _)| done(*stage));
+    fn stop(&mut self, why: SkipReason, done: impl Fn(Stage) -> bool) {
+        self.actions.retain(|(_, stage, _)| done(*stage));
         self.removals.clear();
         self.jobs.clear();
         self.refusals.clear();
-        self.still = Some(why);
+        self.skipped = Some(why);
     }
 
-    fn stop_refused(&mut self, refusal: Refusal) {
-        self.deeds.clear();
+    fn stop_refused(&mut self, api_error: ApiError) {
+        self.actions.clear();
         self.removals.clear();
         self.jobs.clear();
-        self.refusals = vec![refusal];
+        self.refusals = vec![api_error];
     }
 
     fn is_empty(&self) -> bool {
-        let changes = |deed: &Deed| match deed {
-            Deed::Plan(action) => action.writes() && *action != Action::Verify,
-            Deed::Anew | Deed::TakeOver(_) => true,
+        let changes = |deed: &PlannedAction| match deed {
+            PlannedAction::Plan(action) => action.writes() && *action != Action::Verify,
+            PlannedAction::Anew | PlannedAction::TakeOver(_) => true,
         };
         let removes = |removal: Removal| matches!(removal, Removal::Delete | Removal::Settle);
         self.refusals.is_empty()
             && self.jobs.is_empty()
-            && !self.deeds.iter().any(|(_, _, deed)| changes(deed))
+            && !self.actions.iter().any(|(_, _, deed)| changes(deed))
             && !self.removals.iter().any(|(_, _, removal)| removes(*removal))
     }
 }

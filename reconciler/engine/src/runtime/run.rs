@@ -13,11 +13,11 @@ use reeve_renderer_objects::key::ObjectKey;
 use super::budget::Turn;
 use super::drift::Drifted;
 use super::removal::{remove, watch_entries};
-use super::{Context, Trouble};
+use super::{Context, ReconcileError};
 use crate::admission::{self, Allowed};
 use crate::apply::{Applier, ApplyError};
 use crate::desired::{DesiredComponent, DesiredObject, Stage};
-use crate::ledger::{Change, Entry};
+use crate::inventory::{Change, Entry};
 use crate::live::Live;
 use crate::payload::{Apply, Prune};
 use crate::plan::{Action, Step};
@@ -27,26 +27,26 @@ pub(super) const STEPS_IN_FLIGHT: usize = 64;
 
 /// A component that has to be worked on.
 #[derive(Clone, Debug)]
-pub(super) struct Work {
+pub(super) struct ComponentRun {
     pub(super) ctx: Arc<Context>,
     pub(super) desired: Arc<DesiredComponent>,
     /// Jobs that ran already.
     pub(super) jobs: Vec<JobRun>,
     /// What the work is for.
-    pub(super) occasion: Occasion,
+    pub(super) operation: Operation,
     /// How long waits inside may take.
-    pub(super) patience: Duration,
+    pub(super) timeout: Duration,
 }
 
 /// What work on a component is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Occasion {
+pub(super) enum Operation {
     /// It never was as Git says.
     Install,
     /// It was as Git said before.
     Upgrade,
     /// It was as Git says already, and is looked at again.
-    Upkeep,
+    Reconcile,
 }
 
 /// What was done.
@@ -64,51 +64,56 @@ pub(super) struct Report {
     pub(super) again_at: Option<Timestamp>,
 }
 
-impl Work {
+impl ComponentRun {
     pub(super) fn applier(&self) -> Applier {
         self.ctx.applier(self.ctx.account(&self.desired))
     }
 
     /// Namespaces and CRDs, which others may need before this component may begin.
-    pub(super) async fn lay(&self, report: &mut Report) -> Result<(), Trouble> {
+    pub(super) async fn apply_definitions(&self, report: &mut Report) -> Result<(), ReconcileError> {
         self.admit()?;
-        Box::pin(self.stage(Stage::Foundations, None, report)).await?;
+        Box::pin(self.stage(Stage::Definitions, None, report)).await?;
         Box::pin(self.established()).await
     }
 
     /// Everything else that Git wants.
-    pub(super) async fn apply(&self, report: &mut Report) -> Result<(), Trouble> {
+    pub(super) async fn apply(&self, report: &mut Report) -> Result<(), ReconcileError> {
         self.admit()?;
         Box::pin(self.jobs_before(report)).await?;
         self.announce().await?;
         // Of a large change most components wait here; what comes after is large, and made only when it is needed.
         let mut turn = self.ctx.budget.turn().await.ok_or_else(stopped)?;
-        for stage in [Stage::Prerequisites, Stage::Main, Stage::Gates] {
+        for stage in [Stage::Prerequisites, Stage::Main, Stage::Webhooks] {
             Box::pin(self.stage(stage, Some(&mut turn), report)).await?;
         }
         Ok(())
     }
 
     /// What comes when all is healthy: Jobs, and taking away what left Git.
-    pub(super) async fn finish(&self, report: &mut Report) -> Result<(), Trouble> {
+    pub(super) async fn finish(&self, report: &mut Report) -> Result<(), ReconcileError> {
         Box::pin(self.jobs_after(report)).await?;
         let account = self.ctx.account(&self.desired);
-        watch_entries(&self.ctx, &account, &self.ctx.keeper.entries_of(&self.desired.name)).await?;
+        watch_entries(&self.ctx, &account, &self.ctx.inventory.entries_of(&self.desired.name)).await?;
         let removals = self.ctx.plan(&self.desired).removals;
-        remove(&self.ctx, &self.applier(), self.desired.target, removals, self.patience, report).await
+        remove(&self.ctx, &self.applier(), self.desired.target, removals, self.timeout, report).await
     }
 
     /// Refuses what a tenant or a component of the control plane may not have.
-    fn admit(&self) -> Result<(), Trouble> {
+    fn admit(&self) -> Result<(), ReconcileError> {
         let tenant = !self.ctx.spec.target.namespaces.is_empty();
         match admission::refused(&self.desired, tenant, Allowed::Kinds(&self.ctx.control_plane.kinds)) {
-            Some((key, why)) => Err(Trouble::lasting("Refused", format!("{key} {why}")).about(key)),
+            Some((key, why)) => Err(ReconcileError::terminal("Refused", format!("{key} {why}")).about(key)),
             None => Ok(()),
         }
     }
 
     /// Applies the objects of a stage. One that fails does not keep the others of its stage back.
-    async fn stage(&self, stage: Stage, turn: Option<&mut Turn<'_>>, report: &mut Report) -> Result<(), Trouble> {
+    async fn stage(
+        &self,
+        stage: Stage,
+        turn: Option<&mut Turn<'_>>,
+        report: &mut Report,
+    ) -> Result<(), ReconcileError> {
         let objects: Vec<&DesiredObject> = self.desired.objects.iter().filter(|object| object.stage == stage).collect();
         if objects.is_empty() {
             return Ok(());
@@ -116,46 +121,46 @@ impl Work {
         let applier = self.applier();
         self.watch(&applier, objects.iter().copied()).await?;
         let plan = self.ctx.plan_with_claims(&self.desired).await;
-        let mut troubles: Vec<Trouble> = Vec::new();
+        let mut errors: Vec<ReconcileError> = Vec::new();
         for (key, owner) in plan.claimed.iter().filter(|(key, _)| objects.iter().any(|object| object.key == *key)) {
             let message = format!("{key} belongs to {owner}: remove it there or here");
-            troubles.push(Trouble::lasting("Conflict", message).about(key));
+            errors.push(ReconcileError::terminal("Conflict", message).about(key));
         }
         let steps: Vec<Step> = plan.steps.into_iter().filter(|step| step.stage == stage).collect();
-        self.let_stay(&steps);
+        self.release_kept(&steps);
         self.write_ahead(&steps).await?;
         let (going, steps): (Vec<Step>, Vec<Step>) = steps.into_iter().partition(|step| step.action == Action::Replace);
-        self.carry_out(&applier, &steps, report, &mut troubles).await;
+        self.execute(&applier, &steps, report, &mut errors).await;
         if !going.is_empty() {
-            let wait = self.until_gone(&applier, going, &mut troubles);
+            let wait = self.until_gone(&applier, going, &mut errors);
             let gone = match turn {
                 Some(turn) => turn.step_aside(wait).await.ok_or_else(stopped)?,
                 None => wait.await,
             };
-            self.carry_out(&applier, &gone, report, &mut troubles).await;
+            self.execute(&applier, &gone, report, &mut errors).await;
         }
-        worst(troubles)
+        worst(errors)
     }
 
-    async fn carry_out(&self, applier: &Applier, steps: &[Step], report: &mut Report, troubles: &mut Vec<Trouble>) {
+    async fn execute(&self, applier: &Applier, steps: &[Step], report: &mut Report, errors: &mut Vec<ReconcileError>) {
         let work: Vec<_> = steps.iter().map(|step| self.step(applier, step)).collect();
         let mut results = stream::iter(work).buffer_unordered(STEPS_IN_FLIGHT);
         while let Some(result) = results.next().await {
             match result {
                 Ok(done) => report.add(done),
-                Err(trouble) => troubles.push(trouble),
+                Err(error) => errors.push(error),
             }
         }
     }
 
     /// Waits for objects to be gone, and gives the steps of those that are.
-    async fn until_gone(&self, applier: &Applier, going: Vec<Step>, troubles: &mut Vec<Trouble>) -> Vec<Step> {
+    async fn until_gone(&self, applier: &Applier, going: Vec<Step>, errors: &mut Vec<ReconcileError>) -> Vec<Step> {
         let waits = going.into_iter().filter_map(|step| Some((self.desired.object(&step.key)?, step)));
         let waits = waits.map(|(object, step)| async move {
             let kind = applier.kind(object).await?;
-            let gone = applier.until_gone(&step.key, &kind, self.patience);
+            let gone = applier.until_gone(&step.key, &kind, self.timeout);
             self.ctx.budget.wait(gone).await.ok_or_else(stopped)??;
-            Ok::<Step, Trouble>(step)
+            Ok::<Step, ReconcileError>(step)
         });
         let waits: Vec<_> = waits.collect();
         let mut gone = Vec::new();
@@ -163,7 +168,7 @@ impl Work {
         while let Some(result) = results.next().await {
             match result {
                 Ok(step) => gone.push(step),
-                Err(trouble) => troubles.push(trouble),
+                Err(error) => errors.push(error),
             }
         }
         gone
@@ -174,7 +179,7 @@ impl Work {
         &self,
         applier: &Applier,
         objects: impl Iterator<Item = &DesiredObject>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), ReconcileError> {
         let mut watched = BTreeSet::new();
         for object in objects {
             let scope = self.ctx.scope(&applier.account, self.desired.target, &object.key);
@@ -182,42 +187,42 @@ impl Work {
                 continue;
             }
             let kind = applier.kind(object).await?;
-            self.ctx.hub.watch(&scope, &kind).await?;
+            self.ctx.watch_cache.watch(&scope, &kind).await?;
         }
         Ok(())
     }
 
     /// Writes down all that nobody has yet, whatever its stage, so that the components of a runtime share one write.
-    async fn announce(&self) -> Result<(), Trouble> {
+    async fn announce(&self) -> Result<(), ReconcileError> {
         let is_free = |key: &ObjectKey| {
-            self.ctx.keeper.read(|ledger| ledger.get(key).is_none())
-                && self.ctx.hub.get(key).is_none_or(|live| live.owner.as_ref() == Some(&self.ctx.owner))
+            self.ctx.inventory.read(|inventory| inventory.get(key).is_none())
+                && self.ctx.watch_cache.get(key).is_none_or(|live| live.owner.as_ref() == Some(&self.ctx.owner))
         };
         let free = self.desired.objects.iter().filter(|object| object.options.apply == Apply::Always);
         let free = free.filter(|object| is_free(&object.key));
         let planned = free.map(|object| (object.key.clone(), self.planned(object)));
-        Ok(self.ctx.keeper.store(planned.collect(), []).await?)
+        Ok(self.ctx.inventory.store(planned.collect(), []).await?)
     }
 
     /// Writes down what is about to be created and is not written down as this component's.
-    async fn write_ahead(&self, steps: &[Step]) -> Result<(), Trouble> {
+    async fn write_ahead(&self, steps: &[Step]) -> Result<(), ReconcileError> {
         let written = || steps.iter().filter(|step| step.action.writes());
         let planned = written().filter_map(|step| {
             let object = self.desired.object(&step.key)?;
-            let entry = self.ctx.keeper.read(|ledger| ledger.get(&step.key).cloned());
+            let entry = self.ctx.inventory.read(|inventory| inventory.get(&step.key).cloned());
             let ours = entry.as_ref().is_some_and(|entry| entry.component == self.desired.name);
             (!ours).then(|| (step.key.clone(), self.planned(object)))
         });
-        Ok(self.ctx.keeper.store(planned.collect(), written().map(|step| &step.key)).await?)
+        Ok(self.ctx.inventory.store(planned.collect(), written().map(|step| &step.key)).await?)
     }
 
     /// What is not written cannot say by itself that it stays when it leaves Git, so it is forgotten as soon as Git says
     /// so, for good: whoever changes their mind deletes it by hand.
-    fn let_stay(&self, steps: &[Step]) {
+    fn release_kept(&self, steps: &[Step]) {
         let left = steps.iter().filter(|step| step.action == Action::Leave);
         let objects = left.filter_map(|step| self.desired.object(&step.key));
         let staying = objects.filter(|object| object.keep || object.options.prune == Prune::Never);
-        self.ctx.keeper.note(staying.map(|object| Change::Drop(object.key.clone())));
+        self.ctx.inventory.note(staying.map(|object| Change::Drop(object.key.clone())));
     }
 
     pub(super) fn planned(&self, object: &DesiredObject) -> Entry {
@@ -232,7 +237,7 @@ impl Work {
         }
     }
 
-    async fn step(&self, applier: &Applier, step: &Step) -> Result<Done, Trouble> {
+    async fn step(&self, applier: &Applier, step: &Step) -> Result<Done, ReconcileError> {
         let Some(object) = self.desired.object(&step.key) else { return Ok(Done::default()) };
         match step.action {
             Action::Keep | Action::Leave => Ok(Done::default()),
@@ -248,21 +253,23 @@ impl Work {
     /// Whether an object was as Git says when somebody took it away.
     fn was_there(&self, key: &ObjectKey) -> bool {
         let applied = |entry: &Entry| entry.uid.is_some() && entry.state == EntryState::Applied;
-        self.occasion == Occasion::Upkeep && self.ctx.keeper.read(|ledger| ledger.get(key).is_some_and(applied))
+        self.operation == Operation::Reconcile
+            && self.ctx.inventory.read(|inventory| inventory.get(key).is_some_and(applied))
     }
 
     /// Watches show only what is ours, so one that somebody else made has to be asked for.
-    async fn create_if_missing(&self, applier: &Applier, object: &DesiredObject) -> Result<Done, Trouble> {
+    async fn create_if_missing(&self, applier: &Applier, object: &DesiredObject) -> Result<Done, ReconcileError> {
         let kind = applier.kind(object).await?;
         let Some(there) = applier.get(&object.key, &kind).await? else { return self.write(applier, object).await };
         applier.record_live(&object.key, &kind, &there);
-        self.ctx.keeper.note([Change::Drop(object.key.clone())]);
+        self.ctx.inventory.note([Change::Drop(object.key.clone())]);
         Ok(Done::default())
     }
 
-    pub(super) async fn write(&self, applier: &Applier, object: &DesiredObject) -> Result<Done, Trouble> {
+    pub(super) async fn write(&self, applier: &Applier, object: &DesiredObject) -> Result<Done, ReconcileError> {
         self.ctx.cluster.breaker().pass(&self.ctx.clock).await;
-        let known = self.ctx.keeper.read(|ledger| ledger.get(&object.key).is_some_and(|entry| entry.uid.is_some()));
+        let known =
+            self.ctx.inventory.read(|inventory| inventory.get(&object.key).is_some_and(|entry| entry.uid.is_some()));
         let mut freed = None;
         let result = loop {
             let written = {
@@ -292,8 +299,8 @@ impl Work {
     /// What was written down ahead of a write that the API server refused for good is no object of ours.
     fn forget_plan(&self, key: &ObjectKey) {
         let is_plan = |entry: &Entry| entry.state == EntryState::Planned && entry.uid.is_none();
-        if self.ctx.keeper.read(|ledger| ledger.get(key).is_some_and(is_plan)) {
-            self.ctx.keeper.note([Change::Drop(key.clone())]);
+        if self.ctx.inventory.read(|inventory| inventory.get(key).is_some_and(is_plan)) {
+            self.ctx.inventory.note([Change::Drop(key.clone())]);
         }
     }
 
@@ -304,7 +311,7 @@ impl Work {
             owned: live.owned.clone(),
             ..self.planned(object)
         };
-        self.ctx.keeper.note([Change::Put(object.key.clone(), entry)]);
+        self.ctx.inventory.note([Change::Put(object.key.clone(), entry)]);
     }
 }
 
@@ -328,15 +335,15 @@ impl Report {
 }
 
 /// The process is about to end: nothing more begins.
-pub(super) fn stopped() -> Trouble {
-    Trouble::passing("Stopped", "the work is stopped")
+pub(super) fn stopped() -> ReconcileError {
+    ReconcileError::transient("Stopped", "the work is stopped")
 }
 
 /// The failure that is told: one that a person must see to comes before one that may pass.
-pub(super) fn worst(mut troubles: Vec<Trouble>) -> Result<(), Trouble> {
-    troubles.sort_by(|a, b| (a.transient, &a.object).cmp(&(b.transient, &b.object)));
-    let count = troubles.len();
-    match troubles.into_iter().next() {
+pub(super) fn worst(mut errors: Vec<ReconcileError>) -> Result<(), ReconcileError> {
+    errors.sort_by(|a, b| (a.transient, &a.object).cmp(&(b.transient, &b.object)));
+    let count = errors.len();
+    match errors.into_iter().next() {
         None => Ok(()),
         Some(mut first) => {
             if count > 1 {

@@ -7,16 +7,16 @@ use std::time::Duration;
 use jiff::Timestamp;
 use reeve_crds::condition::reason;
 use reeve_crds::outcome::Failure;
-use reeve_crds::runtime_component::{Health as Ailment, RuntimeComponentStatus, UnhealthyObject};
+use reeve_crds::runtime_component::{Health as ObjectHealth, RuntimeComponentStatus, UnhealthyObject};
 use reeve_crds::{Lenient, State};
 use reeve_renderer_objects::key::ObjectKey;
 
-use super::Trouble;
+use super::ReconcileError;
 use super::drift::Drifted;
 use crate::clock::after;
 use crate::desired::{DesiredComponent, Revision};
 use crate::health::{Health, HealthState};
-use crate::ledger::object_ref;
+use crate::inventory::object_ref;
 use crate::payload::Apply;
 use crate::plan::View;
 
@@ -27,7 +27,7 @@ const FIRST_PAUSE: Duration = Duration::from_secs(2);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// Its namespaces and CRDs are being applied.
-    Laying,
+    ApplyingDefinitions,
     /// It waits for these; for none of them only until Git has spoken.
     Waiting(Vec<Arc<str>>),
     /// Its objects are being applied.
@@ -48,7 +48,7 @@ pub(super) enum Phase {
 
 /// How the objects of a component are doing.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Condition {
+pub(super) struct HealthSummary {
     pub(super) healthy: i32,
     pub(super) total: i32,
     /// The worst first.
@@ -57,32 +57,32 @@ pub(super) struct Condition {
     pub(super) worse_at: Option<Timestamp>,
 }
 
-impl Condition {
+impl HealthSummary {
     /// Whether an object says that it will not become healthy by itself.
     pub(super) fn has_failed(&self) -> bool {
-        self.unhealthy.iter().any(|object| object.health.known() == Some(&Ailment::Failed))
+        self.unhealthy.iter().any(|object| object.health.known() == Some(&ObjectHealth::Failed))
     }
 }
 
 /// One component.
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "four facts that have nothing to do with each other")]
-pub(super) struct Record {
+pub(super) struct ComponentState {
     pub(super) name: Arc<str>,
     /// What Git wants of it; `None` once it left Git.
     pub(super) desired: Option<Arc<DesiredComponent>>,
     pub(super) revision: Revision,
     pub(super) phase: Phase,
     /// Whether its foundations stand, so that others may build on them.
-    pub(super) laid: bool,
+    pub(super) has_definitions: bool,
     /// Tells the task under way from those that were given up.
     pub(super) task: u64,
     pub(super) attempts: u32,
-    pub(super) trouble: Option<(Trouble, Timestamp)>,
+    pub(super) error: Option<(ReconcileError, Timestamp)>,
     pub(super) began: Timestamp,
     pub(super) applied_at: Option<Timestamp>,
     pub(super) changes: i32,
-    pub(super) condition: Condition,
+    pub(super) health: HealthSummary,
     /// The Job that its task waits for.
     pub(super) job: Option<String>,
     /// Drift that stands, and the fields we owned when it was told.
@@ -92,7 +92,7 @@ pub(super) struct Record {
     /// It was ready when the process started and nothing speaks against it yet: what was said of it stands.
     pub(super) verifying: bool,
     /// Why it was told to fail, if it was not told yet to be well again.
-    pub(super) ailing: Option<String>,
+    pub(super) failing_reason: Option<String>,
     /// Objects changed while a task was under way, which may have looked before.
     pub(super) stale: bool,
     /// The annotation that asks to reconcile, until it is done.
@@ -104,27 +104,27 @@ pub(super) struct Record {
     pub(super) status: RuntimeComponentStatus,
 }
 
-impl Record {
+impl ComponentState {
     pub(super) fn new(name: Arc<str>, status: RuntimeComponentStatus, now: Timestamp) -> Self {
         Self {
             name,
             desired: None,
             revision: Revision::default(),
             phase: Phase::Waiting(Vec::new()),
-            laid: false,
+            has_definitions: false,
             task: 0,
             attempts: 0,
-            trouble: None,
+            error: None,
             began: now,
             applied_at: None,
             changes: 0,
-            condition: Condition::default(),
+            health: HealthSummary::default(),
             job: None,
             drift: HashMap::new(),
             again_at: None,
             suspended: false,
             verifying: false,
-            ailing: status.failure.as_ref().map(|failure| failure.reason.clone()),
+            failing_reason: status.failure.as_ref().map(|failure| failure.reason.clone()),
             stale: false,
             request: None,
             answered: None,
@@ -146,11 +146,11 @@ impl Record {
 
     /// Whether a task of it is under way.
     pub(super) fn is_busy(&self) -> bool {
-        matches!(self.phase, Phase::Laying | Phase::Applying | Phase::Finishing)
+        matches!(self.phase, Phase::ApplyingDefinitions | Phase::Applying | Phase::Finishing)
     }
 
     /// Whoever asked to look at it now is told that this was done.
-    pub(super) fn answer(&mut self) {
+    pub(super) fn answer_request(&mut self) {
         self.answered = self.request.take().or(self.answered.take());
     }
 
@@ -159,61 +159,61 @@ impl Record {
         match &self.phase {
             _ if self.verifying => State::Ready,
             Phase::Suspended => State::Suspended,
-            Phase::Removing => self.trouble.as_ref().map_or(State::Deleting, |(trouble, _)| trouble.state()),
+            Phase::Removing => self.error.as_ref().map_or(State::Deleting, |(error, _)| error.state()),
             Phase::Ready if self.drift.values().any(|drifted| !drifted.repaired) => State::Warning,
             Phase::Ready => State::Ready,
             Phase::Settling { deadline } if self.is_late(*deadline, now) => State::Error,
-            Phase::Laying
+            Phase::ApplyingDefinitions
             | Phase::Waiting(_)
             | Phase::Applying
             | Phase::Settling { .. }
             | Phase::Finishing
-            | Phase::Failed { .. } => self.trouble.as_ref().map_or(State::Processing, |(trouble, _)| trouble.state()),
+            | Phase::Failed { .. } => self.error.as_ref().map_or(State::Processing, |(error, _)| error.state()),
         }
     }
 
     /// Whether health is overdue, or will not come by itself.
     pub(super) fn is_late(&self, deadline: Timestamp, now: Timestamp) -> bool {
-        now >= deadline || self.condition.has_failed()
+        now >= deadline || self.health.has_failed()
     }
 
     /// Whether this failure of its health is to be told: when it turned, and once if all that was told is that it is late
     /// and now something has failed. What comes and goes after that is the same ailment.
-    pub(super) fn is_news(&self, failure: &Failure, turned: bool) -> bool {
-        turned || failure.reason == reason::UNHEALTHY && self.ailing.as_deref() != Some(reason::UNHEALTHY)
+    pub(super) fn is_new(&self, failure: &Failure, turned: bool) -> bool {
+        turned || failure.reason == reason::UNHEALTHY && self.failing_reason.as_deref() != Some(reason::UNHEALTHY)
     }
 
     /// The Job for which was waited in vain, if it has ended since, and how.
     pub(super) fn ended_late(&self, view: &dyn View) -> Option<(ObjectKey, Health)> {
         let Phase::Failed { .. } = self.phase else { return None };
-        let (trouble, _) = self.trouble.as_ref().filter(|(trouble, _)| trouble.reason == reason::TIMED_OUT)?;
+        let (error, _) = self.error.as_ref().filter(|(error, _)| error.reason == reason::TIMED_OUT)?;
         let jobs = self.desired.iter().flat_map(|desired| &desired.jobs).map(|job| &job.object);
-        let job = jobs.into_iter().find(|job| Some(&job.key) == trouble.object.as_ref())?;
+        let job = jobs.into_iter().find(|job| Some(&job.key) == error.object.as_ref())?;
         let live = view.live(&job.key).filter(|live| live.content.as_deref() == Some(&*job.content))?;
         let ended = |health: &Health| matches!(health.state, HealthState::Current | HealthState::Failed);
         Some((job.key.clone(), live.health.filter(ended)?))
     }
 
     /// When to try again after one more failure: later each time, and never all at once.
-    pub(super) fn next_try(&self, trouble: &Trouble, now: Timestamp, most: Duration) -> Timestamp {
+    pub(super) fn next_try(&self, error: &ReconcileError, now: Timestamp, most: Duration) -> Timestamp {
         let pause = FIRST_PAUSE.saturating_mul(1 << self.attempts.min(16)).min(most);
         // Spread by name, so that what failed together does not come back together; the same each time, for tests.
         let spread =
             self.name.bytes().fold(self.attempts, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
         let pause = pause.mul_f64(0.75 + f64::from(spread % 256) / 512.0);
-        after(now, trouble.retry_after.map_or(pause, |asked| asked.max(pause)))
+        after(now, error.retry_after.map_or(pause, |asked| asked.max(pause)))
     }
 }
 
 /// How the objects of a component are doing, as far as is known.
-pub(super) fn examine(desired: &DesiredComponent, view: &dyn View, now: Timestamp) -> Condition {
-    let mut condition = Condition::default();
+pub(super) fn summarize_health(desired: &DesiredComponent, view: &dyn View, now: Timestamp) -> HealthSummary {
+    let mut condition = HealthSummary::default();
     let mut unhealthy: Vec<(u8, UnhealthyObject)> = Vec::new();
     for object in desired.objects.iter().filter(|object| object.options.apply != Apply::Never) {
         condition.total += 1;
         let (rank, health, message) = match view.live(&object.key) {
-            None => (1, Ailment::Missing, None),
-            Some(live) if live.deleting.is_some() => (2, Ailment::Terminating, live.deleting.map(String::from)),
+            None => (1, ObjectHealth::Missing, None),
+            Some(live) if live.deleting.is_some() => (2, ObjectHealth::Terminating, live.deleting.map(String::from)),
             Some(live) => match live.health {
                 None => {
                     condition.healthy += 1;
@@ -224,11 +224,11 @@ pub(super) fn examine(desired: &DesiredComponent, view: &dyn View, now: Timestam
                         condition.healthy += 1;
                         continue;
                     }
-                    HealthState::Failed => (0, Ailment::Failed, Some(health.message)),
-                    HealthState::Terminating => (2, Ailment::Terminating, Some(health.message)),
+                    HealthState::Failed => (0, ObjectHealth::Failed, Some(health.message)),
+                    HealthState::Terminating => (2, ObjectHealth::Terminating, Some(health.message)),
                     HealthState::InProgress => {
                         condition.worse_at = condition.worse_at.into_iter().chain(health.fails_at).min();
-                        (3, Ailment::InProgress, Some(health.message))
+                        (3, ObjectHealth::InProgress, Some(health.message))
                     }
                 },
             },
@@ -251,11 +251,12 @@ pub(super) fn job_under_way(desired: &DesiredComponent, view: &dyn View) -> Opti
 }
 
 /// The first of what is not healthy, in a sentence.
-pub(super) fn ailment(condition: &Condition) -> String {
+pub(super) fn worst_object(condition: &HealthSummary) -> String {
     let Some(first) = condition.unhealthy.first() else { return "all objects are healthy".to_owned() };
     let what = format!("{} {}", first.object.kind, first.object.name);
     let how = first.message.as_deref().filter(|message| !message.is_empty());
-    let how = how.map_or_else(|| format!("{:?}", first.health.known().unwrap_or(&Ailment::Unknown)), str::to_owned);
+    let how =
+        how.map_or_else(|| format!("{:?}", first.health.known().unwrap_or(&ObjectHealth::Unknown)), str::to_owned);
     match condition.total - condition.healthy - 1 {
         0 => format!("{what}: {how}"),
         more => format!("{what}: {how} (and {more} more)"),

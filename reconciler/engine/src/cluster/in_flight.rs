@@ -10,7 +10,7 @@ use tokio_util::task::TaskTracker;
 
 /// All writes under way in one cluster. Clones are the same.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Flights(Arc<Inner>);
+pub(crate) struct InFlightWrites(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -21,26 +21,26 @@ struct Inner {
 
 /// One write under way, until it is dropped.
 #[derive(Debug)]
-struct Flight(Flights, ObjectKey);
+struct InFlightWrite(InFlightWrites, ObjectKey);
 
-impl Flights {
+impl InFlightWrites {
     /// Carries a write of this object out, also if nobody waits for it any more.
-    pub(crate) fn carry<T: Send + 'static>(
+    pub(crate) fn spawn<T: Send + 'static>(
         &self,
         key: &ObjectKey,
         write: impl Future<Output = T> + Send + 'static,
     ) -> JoinHandle<T> {
-        let flight = self.begin(key);
+        let in_flight = self.begin(key);
         self.0.tasks.spawn(async move {
-            let _flight = flight;
+            let _in_flight = in_flight;
             write.await
         })
     }
 
     /// A write of this object begins.
-    fn begin(&self, key: &ObjectKey) -> Flight {
+    fn begin(&self, key: &ObjectKey) -> InFlightWrite {
         *self.lock().entry(key.clone()).or_default() += 1;
-        Flight(self.clone(), key.clone())
+        InFlightWrite(self.clone(), key.clone())
     }
 
     /// Whether a write of this object is under way.
@@ -49,7 +49,7 @@ impl Flights {
     }
 
     /// Resolves when no write of this object is under way.
-    pub(crate) async fn landed(&self, key: &ObjectKey) {
+    pub(crate) async fn settled(&self, key: &ObjectKey) {
         loop {
             let mut ended = std::pin::pin!(self.0.ended.notified());
             ended.as_mut().enable();
@@ -65,7 +65,7 @@ impl Flights {
     }
 }
 
-impl Drop for Flight {
+impl Drop for InFlightWrite {
     fn drop(&mut self) {
         let mut under_way = self.0.lock();
         if let Some(count) = under_way.get_mut(&self.1) {
@@ -86,17 +86,18 @@ mod tests {
     #[tokio::test]
     async fn an_object_has_landed_when_the_last_of_its_own_writes_has() {
         let key = |name: &str| ObjectKey { group: "".into(), kind: "A".into(), namespace: None, name: name.into() };
-        let flights = Flights::default();
-        let (first, second, other) = (flights.begin(&key("a")), flights.begin(&key("a")), flights.begin(&key("b")));
+        let in_flight = InFlightWrites::default();
+        let (first, second, other) =
+            (in_flight.begin(&key("a")), in_flight.begin(&key("a")), in_flight.begin(&key("b")));
         let (a, b) = (key("a"), key("b"));
-        let mut landed = Box::pin(flights.landed(&a));
-        for flight in [first, second] {
-            assert!(futures::poll!(landed.as_mut()).is_pending());
-            drop(flight);
+        let mut settled = Box::pin(in_flight.settled(&a));
+        for write in [first, second] {
+            assert!(futures::poll!(settled.as_mut()).is_pending());
+            drop(write);
         }
-        assert!(futures::poll!(landed.as_mut()).is_ready());
-        assert!(flights.has(&b));
+        assert!(futures::poll!(settled.as_mut()).is_ready());
+        assert!(in_flight.has(&b));
         drop(other);
-        assert!(!flights.has(&b));
+        assert!(!in_flight.has(&b));
     }
 }

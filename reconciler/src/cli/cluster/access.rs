@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use kube::Client;
 use reeve_process::Gate;
+use reeve_reconciler_engine::api_error::ApiError;
 use reeve_reconciler_engine::clock::Clock;
 use reeve_reconciler_engine::cluster::{Cluster, KindsError};
-use reeve_reconciler_engine::ledger::{Keeper, Ledger, LedgerError};
-use reeve_reconciler_engine::live::Hub;
+use reeve_reconciler_engine::inventory::{Inventory, InventoryError, InventoryWriter};
+use reeve_reconciler_engine::live::WatchCache;
 use reeve_reconciler_engine::owner::Owner;
-use reeve_reconciler_engine::refusal::Refusal;
 
 use super::connection::configure;
 use super::error::ClusterError;
@@ -20,9 +20,9 @@ use crate::cli::args::cluster::ConnectionArgs;
 use crate::cli::failure::Failure;
 
 /// A cluster that can be looked at.
-pub(in crate::cli) struct Reach {
+pub(in crate::cli) struct ClusterAccess {
     pub(in crate::cli) cluster: Cluster,
-    pub(in crate::cli) hub: Hub,
+    pub(in crate::cli) watch_cache: WatchCache,
     client: Client,
     /// Where the Runtimes and their inventories are.
     pub(in crate::cli) namespace: String,
@@ -30,7 +30,7 @@ pub(in crate::cli) struct Reach {
     limit: Duration,
 }
 
-impl Reach {
+impl ClusterAccess {
     pub(in crate::cli) async fn open(args: &ConnectionArgs) -> Result<Self, Failure> {
         let mut config = configure(args).await?;
         config.connect_timeout = Some(args.request_timeout);
@@ -39,8 +39,8 @@ impl Reach {
         let term = Gate::always_open().term().map_err(|error| refused("begin", &error))?;
         let cluster = Cluster::new(term, config).map_err(|error| refused("make a client", &error))?;
         let client = cluster.own().map_err(|error| refused("make a client", &error))?;
-        let hub = Hub::new(cluster.clone(), Clock::system());
-        Ok(Self { cluster, hub, client, namespace, server, limit: args.request_timeout })
+        let watch_cache = WatchCache::new(cluster.clone(), Clock::system());
+        Ok(Self { cluster, watch_cache, client, namespace, server, limit: args.request_timeout })
     }
 
     /// What the objects of a runtime call it.
@@ -49,17 +49,18 @@ impl Reach {
     }
 
     /// What the inventory says of a runtime.
-    pub(in crate::cli) async fn ledger(&self, runtime: &Arc<str>) -> Result<Ledger, Failure> {
+    pub(in crate::cli) async fn inventory(&self, runtime: &Arc<str>) -> Result<Inventory, Failure> {
         const DOING: &str = "read the inventory";
-        let load = async || Keeper::load(&self.client, &self.namespace, runtime.clone()).await;
-        let pause = |error: &LedgerError| match error {
-            LedgerError::Read { refusal, .. } => refusal.retry_after,
+        let load = async || InventoryWriter::load(&self.client, &self.namespace, runtime.clone()).await;
+        let pause = |error: &InventoryError| match error {
+            InventoryError::Read { api_error, .. } => api_error.retry_after,
             _ => None,
         };
         match self.patiently(DOING, load, pause).await? {
-            Ok(keeper) => Ok(keeper.read(Ledger::clone)),
-            Err(LedgerError::Read { refusal, .. }) => {
-                Err(ClusterError::from_refusal(refusal.reason.as_str(), &refusal.message, DOING, &self.server).into())
+            Ok(inventory) => Ok(inventory.read(Inventory::clone)),
+            Err(InventoryError::Read { api_error, .. }) => {
+                Err(ClusterError::from_api_error(api_error.reason.as_str(), &api_error.message, DOING, &self.server)
+                    .into())
             }
             Err(other) => Err(refused(DOING, &other)),
         }
@@ -67,15 +68,15 @@ impl Reach {
 
     /// That the cluster could not be looked at.
     pub(in crate::cli) fn blind(&self, reason: &str, message: &str) -> Failure {
-        ClusterError::from_refusal(reason, message, "look at the cluster", &self.server).into()
+        ClusterError::from_api_error(reason, message, "look at the cluster", &self.server).into()
     }
 
     /// Likewise, since it does not say which kinds it has.
     pub(in crate::cli) fn without_kinds(&self, error: &KindsError) -> Failure {
         match error {
             KindsError::Ask { cause, .. } => {
-                let refusal = Refusal::of(cause);
-                self.blind(refusal.reason.as_str(), &refusal.message)
+                let api_error = ApiError::of(cause);
+                self.blind(api_error.reason.as_str(), &api_error.message)
             }
             KindsError::Missing { .. } => refused("look at the cluster", error),
         }

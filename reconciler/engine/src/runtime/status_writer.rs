@@ -14,24 +14,24 @@ use reeve_crds::runtime_component::{RuntimeComponent, RuntimeComponentSpec, Runt
 use reeve_crds::{GROUP, Runtime, RuntimeStatus, VERSION};
 use tokio::sync::Notify;
 
+use crate::api_error::ApiError;
 use crate::clock::{Clock, after};
-use crate::event::{self, Happening};
-use crate::refusal::Refusal;
+use crate::event::{self, EventDraft};
 
 mod component;
-mod pace;
-mod written;
+mod last_written;
+mod urgency;
 
 pub use component::component_name;
-pub(super) use pace::Haste;
-use written::Written;
+use last_written::LastWritten;
+pub(super) use urgency::Urgency;
 
 const WRITES_AT_ONCE: usize = 2;
 const EVENTS_AT_MOST: usize = 256;
 
 /// Where statuses and events go. Clones are the same.
 #[derive(Clone)]
-pub struct Outlet(Arc<Inner>);
+pub struct StatusWriter(Arc<Inner>);
 
 struct Inner {
     client: Client,
@@ -47,10 +47,10 @@ struct Inner {
 #[derive(Default)]
 struct Queue {
     pending: BTreeMap<Subject, (Content, Timestamp)>,
-    written: BTreeMap<Subject, Written>,
-    events: VecDeque<(Subject, Happening)>,
+    written: BTreeMap<Subject, LastWritten>,
+    events: VecDeque<(Subject, EventDraft)>,
     /// Components whose objects are to be made before their statuses are due: people look for them, and suspend them.
-    born: BTreeSet<Arc<str>>,
+    to_create: BTreeSet<Arc<str>>,
     writing: usize,
     /// What could not be written: how often in a row, and why.
     refused: BTreeMap<Subject, (u32, &'static str)>,
@@ -72,13 +72,13 @@ enum Content {
     Gone,
 }
 
-impl std::fmt::Debug for Outlet {
+impl std::fmt::Debug for StatusWriter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Outlet").field(&self.0.runtime).finish()
+        f.debug_tuple("StatusWriter").field(&self.0.runtime).finish()
     }
 }
 
-impl Outlet {
+impl StatusWriter {
     /// For the runtime with this object, whose status is as it says.
     pub fn new(client: Client, runtime: &Runtime, clock: Clock) -> Self {
         let name: Arc<str> = runtime.metadata.name.as_deref().unwrap_or_default().into();
@@ -90,7 +90,7 @@ impl Outlet {
             ..OwnerReference::default()
         };
         let mut queue = Queue::default();
-        let written = Written::found(runtime.metadata.uid.clone(), None, &runtime.status);
+        let written = LastWritten::found(runtime.metadata.uid.clone(), None, &runtime.status);
         queue.written.insert(Subject::Runtime, written);
         Self(Arc::new(Inner {
             client,
@@ -113,7 +113,7 @@ impl Outlet {
     pub(super) fn found(&self, name: &Arc<str>, object: &RuntimeComponent) -> bool {
         let metadata = &object.metadata;
         let is_owned = metadata.owner_references.iter().flatten().any(|owner| owner.uid == self.0.owner.uid);
-        let written = Written::found(metadata.uid.clone(), metadata.generation, &object.status);
+        let written = LastWritten::found(metadata.uid.clone(), metadata.generation, &object.status);
         let written = if is_owned { written.with_spec(&object.spec) } else { written };
         self.lock().written.insert(Subject::Component(name.clone()), written);
         is_owned
@@ -138,26 +138,26 @@ impl Outlet {
         is_it
     }
 
-    pub(super) fn runtime(&self, status: RuntimeStatus, haste: Haste) {
-        self.queue(Subject::Runtime, Content::Runtime(Box::new(status)), haste);
+    pub(super) fn runtime(&self, status: RuntimeStatus, urgency: Urgency) {
+        self.queue(Subject::Runtime, Content::Runtime(Box::new(status)), urgency);
     }
 
-    pub(super) fn component(&self, spec: RuntimeComponentSpec, status: RuntimeComponentStatus, haste: Haste) {
+    pub(super) fn component(&self, spec: RuntimeComponentSpec, status: RuntimeComponentStatus, urgency: Urgency) {
         let name: Arc<str> = spec.component.as_str().into();
-        if haste == Haste::Begun {
-            self.lock().born.insert(name.clone());
+        if urgency == Urgency::Begun {
+            self.lock().to_create.insert(name.clone());
         }
-        self.queue(Subject::Component(name), Content::Component(Box::new((spec, status))), haste);
+        self.queue(Subject::Component(name), Content::Component(Box::new((spec, status))), urgency);
     }
 
     pub(super) fn gone(&self, component: &Arc<str>) {
-        self.queue(Subject::Component(component.clone()), Content::Gone, Haste::Now);
+        self.queue(Subject::Component(component.clone()), Content::Gone, Urgency::Now);
     }
 
     /// Tells an event about the runtime or one of its components. If nobody can take them the oldest are dropped.
     pub(super) fn event(&self, component: Option<&Arc<str>>, warning: bool, reason: &str, note: &str) {
         let subject = component.map_or(Subject::Runtime, |name| Subject::Component(name.clone()));
-        let event = Happening { warning, reason: reason.to_owned(), note: note.to_owned(), at: self.0.clock.now() };
+        let event = EventDraft { warning, reason: reason.to_owned(), note: note.to_owned(), at: self.0.clock.now() };
         let mut queue = self.lock();
         if queue.events.len() >= EVENTS_AT_MOST {
             queue.events.pop_front();
@@ -167,13 +167,13 @@ impl Outlet {
         self.0.wake.notify_one();
     }
 
-    fn queue(&self, subject: Subject, content: Content, haste: Haste) {
+    fn queue(&self, subject: Subject, content: Content, urgency: Urgency) {
         let now = self.0.clock.now();
         let mut queue = self.lock();
         let waits = queue.pending.get(&subject).map(|(_, due)| *due);
         let due = match &subject {
-            Subject::Runtime => pace::of_runtime(haste, queue.told, now),
-            Subject::Component(_) => pace::of_component(haste, queue.pending.len(), now),
+            Subject::Runtime => urgency::of_runtime(urgency, queue.told, now),
+            Subject::Component(_) => urgency::of_component(urgency, queue.pending.len(), now),
         };
         // News must not push what waits further back.
         let due = waits.map_or(due, |waits| waits.min(due));
@@ -228,59 +228,59 @@ impl Outlet {
                 self.0.idle.notify_waiters();
             })
             .await;
-        self.make_born().await;
-        let events: Vec<(Subject, Happening)> = self.lock().events.drain(..).collect();
+        self.create_objects().await;
+        let events: Vec<(Subject, EventDraft)> = self.lock().events.drain(..).collect();
         for (subject, event) in events {
             event::publish(self.0.client.clone(), self.reference(&subject), &event).await;
         }
     }
 
     /// A write ended. What was refused is tried again, whatever the reason: somebody may put it right.
-    fn ended(&self, subject: &Subject, content: Content, result: Result<(), Refusal>) {
+    fn ended(&self, subject: &Subject, content: Content, result: Result<(), ApiError>) {
         let mut queue = self.lock();
         queue.writing -= 1;
-        let Err(refusal) = result else {
+        let Err(api_error) = result else {
             queue.refused.remove(subject);
             return;
         };
-        let reason = refusal.reason.as_str();
+        let reason = api_error.reason.as_str();
         // What one policy does to a thousand components is told once.
         let is_told = queue.refused.values().any(|(_, told)| *told == reason);
         let failures = queue.refused.get(subject).map_or(1, |(failures, _)| failures.saturating_add(1));
         queue.refused.insert(subject.clone(), (failures, reason));
-        let due = after(self.0.clock.now(), refusal.retry_after.unwrap_or_else(|| pace::retry(failures)));
+        let due = after(self.0.clock.now(), api_error.retry_after.unwrap_or_else(|| urgency::retry(failures)));
         queue.pending.entry(subject.clone()).or_insert((content, due));
-        if refusal.transient || is_told {
-            tracing::debug!(runtime = %self.0.runtime, reason, "cannot write a status: {}", refusal.message);
+        if api_error.transient || is_told {
+            tracing::debug!(runtime = %self.0.runtime, reason, "cannot write a status: {}", api_error.message);
             return;
         }
         drop(queue);
         let about = self.reference(subject);
         let (kind, name) = (about.kind.unwrap_or_default(), about.name.unwrap_or_default());
         let note =
-            format!("what is told of {kind} {name} is out of date, since it cannot be written: {}", refusal.message);
+            format!("what is told of {kind} {name} is out of date, since it cannot be written: {}", api_error.message);
         tracing::warn!(runtime = %self.0.runtime, reason, "{note}");
         self.event(None, true, reason, &note);
     }
 
     /// Makes the objects of components that are under way and have none.
-    async fn make_born(&self) {
-        let born: Vec<RuntimeComponentSpec> = {
+    async fn create_objects(&self) {
+        let to_create: Vec<RuntimeComponentSpec> = {
             let mut queue = self.lock();
-            let born = std::mem::take(&mut queue.born).into_iter().map(Subject::Component);
-            let waiting = born.filter_map(|subject| queue.pending.get(&subject));
+            let to_create = std::mem::take(&mut queue.to_create).into_iter().map(Subject::Component);
+            let waiting = to_create.filter_map(|subject| queue.pending.get(&subject));
             let spec = |(content, _): &(Content, Timestamp)| match content {
                 Content::Component(content) => Some(content.0.clone()),
                 Content::Runtime(_) | Content::Gone => None,
             };
             waiting.filter_map(spec).collect()
         };
-        stream::iter(born)
+        stream::iter(to_create)
             .for_each_concurrent(WRITES_AT_ONCE, |spec| async move {
                 let subject = Subject::Component(spec.component.as_str().into());
                 let mut written = self.lock().written.get(&subject).cloned().unwrap_or_default();
                 // Why it failed is told when its status fails as well.
-                let _ = self.keep(&spec, &mut written).await;
+                let _ = self.ensure_object(&spec, &mut written).await;
             })
             .await;
     }
@@ -300,13 +300,13 @@ impl Outlet {
         }
     }
 
-    async fn write(&self, subject: &Subject, content: &Content) -> Result<(), Refusal> {
+    async fn write(&self, subject: &Subject, content: &Content) -> Result<(), ApiError> {
         let mut written = self.lock().written.get(subject).cloned().unwrap_or_default();
         let before = written.uid.clone();
         let result = match content {
             Content::Runtime(status) => {
                 let api: Api<Runtime> = Api::namespaced(self.0.client.clone(), &self.0.namespace);
-                let said = written.say(&api, &self.0.runtime, status).await;
+                let said = written.patch_status(&api, &self.0.runtime, status).await;
                 self.lock().told = self.0.clock.now();
                 said
             }
@@ -318,7 +318,7 @@ impl Outlet {
                 match deleted {
                     Ok(_) => {}
                     Err(kube::Error::Api(status)) if status.code == 404 => {}
-                    Err(error) => return Err(Refusal::of(&error)),
+                    Err(error) => return Err(ApiError::of(&error)),
                 }
                 self.lock().written.remove(subject);
                 return Ok(());
@@ -341,9 +341,9 @@ impl Outlet {
         &self,
         spec: &RuntimeComponentSpec,
         status: &RuntimeComponentStatus,
-        written: &mut Written,
-    ) -> Result<(), Refusal> {
-        let kept = self.keep(spec, written).await;
+        written: &mut LastWritten,
+    ) -> Result<(), ApiError> {
+        let kept = self.ensure_object(spec, written).await;
         if written.uid.is_none() {
             return kept;
         }
@@ -353,15 +353,16 @@ impl Outlet {
             condition.observed_generation = written.generation;
         }
         // How it is doing is told also where the spec is refused, such as that of a component with another target.
-        let said = written.say(&self.components(), &component_name(&self.0.runtime, &spec.component), &status).await;
+        let said =
+            written.patch_status(&self.components(), &component_name(&self.0.runtime, &spec.component), &status).await;
         kept.and(said)
     }
 
     /// Has the cluster have the object of a component, with this spec.
-    async fn keep(&self, spec: &RuntimeComponentSpec, written: &mut Written) -> Result<(), Refusal> {
+    async fn ensure_object(&self, spec: &RuntimeComponentSpec, written: &mut LastWritten) -> Result<(), ApiError> {
         let name = component_name(&self.0.runtime, &spec.component);
         let object = component::object(&self.0.runtime, &self.0.owner, spec);
-        if written.keep(&self.components(), &name, &object, component::change).await? {
+        if written.ensure_object(&self.components(), &name, &object, component::change).await? {
             self.lock().written.insert(Subject::Component(spec.component.as_str().into()), written.clone());
         }
         Ok(())

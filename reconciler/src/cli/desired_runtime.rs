@@ -18,7 +18,7 @@ use super::failure::Failure;
 use super::source::Source;
 
 /// What a runtime should be, and by which rules it is made so.
-pub(super) struct Wanted {
+pub(super) struct DesiredRuntime {
     pub(super) runtime: Arc<str>,
     pub(super) desired: Desired,
     pub(super) spec: RuntimeSpec,
@@ -26,7 +26,7 @@ pub(super) struct Wanted {
     pub(super) warnings: Vec<Diagnostic>,
 }
 
-impl Wanted {
+impl DesiredRuntime {
     /// What is wanted of a runtime whose file left Git.
     pub(super) fn nothing(runtime: &Arc<str>, spec: RuntimeSpec) -> Self {
         let desired = Desired { revision: Revision::default(), digest: "".into(), components: Vec::new() };
@@ -47,7 +47,7 @@ pub(super) fn one(
     name: &Arc<str>,
     shown: &str,
     namespace: &str,
-) -> Option<Result<Wanted, Vec<Diagnostic>>> {
+) -> Option<Result<DesiredRuntime, Vec<Diagnostic>>> {
     let resolved = resolve::resolve(fleet, name)?;
     Some(resolved.and_then(|resolved| {
         let bundle = Renderer::new(&fleet.settings, cache).runtime(&resolved)?;
@@ -55,7 +55,7 @@ pub(super) fn one(
             .map_err(|error| vec![Diagnostic::error("runtime", format!("the runtime would be refused: {error}"))])?;
         let revision = Revision { shown: shown.into(), commit: "".into() };
         let desired = Desired::new(&bundle, namespace, &spec.drift.ignore, revision, None)?;
-        Ok(Wanted { runtime: name.clone(), desired, spec, warnings: bundle.warnings })
+        Ok(DesiredRuntime { runtime: name.clone(), desired, spec, warnings: bundle.warnings })
     }))
 }
 

@@ -131,7 +131,7 @@ impl fmt::Display for Reason {
 
 /// What an error of the API server means.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Refusal {
+pub struct ApiError {
     pub reason: Reason,
     /// One short line for a person.
     pub message: String,
@@ -143,7 +143,7 @@ pub struct Refusal {
     pub server_down: bool,
 }
 
-impl Refusal {
+impl ApiError {
     pub fn of(error: &kube::Error) -> Self {
         match error {
             kube::Error::Api(status) => Self::of_status(status),
@@ -173,18 +173,18 @@ impl Refusal {
 
     fn of_status(status: &Status) -> Self {
         let reason = of_status(status);
-        let mut refusal = Self::new(reason, message::of_status(status));
+        let mut api_error = Self::new(reason, message::of_status(status));
         let seconds = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
-        refusal.retry_after = (seconds > 0).then(|| Duration::from_secs(u64::from(seconds)));
+        api_error.retry_after = (seconds > 0).then(|| Duration::from_secs(u64::from(seconds)));
         match reason {
             // An applier means to keep its field; a write in between is but bad luck.
-            Reason::Conflict => refusal.transient = Conflicts::of(status).is_none(),
-            Reason::Other => refusal.transient = status.code >= 500,
+            Reason::Conflict => api_error.transient = Conflicts::of(status).is_none(),
+            Reason::Other => api_error.transient = status.code >= 500,
             // The API server is well; a server behind it, which serves some kinds, is not.
-            Reason::Unavailable => refusal.server_down = !is_about_aggregated_api(&status.message),
+            Reason::Unavailable => api_error.server_down = !is_about_aggregated_api(&status.message),
             _ => {}
         }
-        refusal
+        api_error
     }
 }
 

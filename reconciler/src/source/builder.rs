@@ -21,14 +21,14 @@ const CACHE: u64 = 8 << 20;
 
 /// Reads and renders the revisions of one source.
 #[derive(Debug)]
-pub(super) struct Workshop {
+pub(super) struct RevisionBuilder {
     loader: Loader,
     cache: MemoryCache,
-    in_force: Mutex<InForce>,
+    active: Mutex<ActiveRevision>,
 }
 
 #[derive(Debug, Default)]
-struct InForce {
+struct ActiveRevision {
     fleet: Option<Arc<Fleet>>,
     runtimes: BTreeMap<Arc<str>, Changed>,
 }
@@ -38,7 +38,7 @@ pub(super) type Changed = (Arc<str>, Arc<Desired>, Value);
 
 /// What a revision asks for.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(super) struct RenderedRevision {
     fleet: Arc<Fleet>,
     /// Runtimes whose inputs differ from what is in force, each with its object.
     pub(super) changed: Vec<Changed>,
@@ -46,7 +46,7 @@ pub(super) struct Opened {
     pub(super) runtimes: BTreeSet<Arc<str>>,
 }
 
-impl Opened {
+impl RenderedRevision {
     /// How many runtimes the next revision may remove.
     pub(super) fn removals(&self) -> RemovalLimit {
         self.fleet.settings.removals
@@ -64,7 +64,7 @@ pub(super) struct Before {
 
 /// A revision cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum OpenError {
+pub(super) enum BuildError {
     /// It cannot be read.
     #[error("cannot read the repository")]
     Read(#[from] TreeError),
@@ -96,9 +96,9 @@ fn concerned(old: &Fleet, new: &Fleet) -> Vec<Arc<str>> {
     names.into_iter().collect()
 }
 
-impl Workshop {
+impl RevisionBuilder {
     pub(super) fn new() -> Self {
-        Self { loader: Loader::new(), cache: MemoryCache::new(CACHE), in_force: Mutex::default() }
+        Self { loader: Loader::new(), cache: MemoryCache::new(CACHE), active: Mutex::default() }
     }
 
     /// Whether a revision is in force.
@@ -108,13 +108,13 @@ impl Workshop {
 
     /// Reads a revision and renders what differs from the one in force. `before` is the tree in force, whose released
     /// charts must not change.
-    pub(super) fn open(
+    pub(super) fn build(
         &self,
         tree: &dyn Tree,
         before: Option<&dyn Tree>,
         revision: &Revision,
         (namespace, source): (&str, &str),
-    ) -> Result<Opened, OpenError> {
+    ) -> Result<RenderedRevision, BuildError> {
         let (fleet, said) = self.loader.load(tree)?;
         let mut findings = Findings::new();
         findings.extend(said);
@@ -123,8 +123,8 @@ impl Workshop {
             findings.extend(released::check(before, tree, &fleet)?);
         }
         let (old, kept) = {
-            let in_force = self.lock();
-            (in_force.fleet.clone(), in_force.runtimes.clone())
+            let active = self.lock();
+            (active.fleet.clone(), active.runtimes.clone())
         };
         let concerned: Vec<Arc<str>> = match &old {
             Some(old) => concerned(old, &fleet),
@@ -157,22 +157,22 @@ impl Workshop {
         if findings.has_errors() {
             let mut findings = findings.into_sorted();
             findings.sort_by_key(|finding| !finding.is_error());
-            return Err(OpenError::Refused { findings });
+            return Err(BuildError::Refused { findings });
         }
         let runtimes = fleet.runtimes.keys().cloned().collect();
-        Ok(Opened { fleet: Arc::new(fleet), changed, runtimes })
+        Ok(RenderedRevision { fleet: Arc::new(fleet), changed, runtimes })
     }
 
     /// Puts a revision in force, and gives back what was.
-    pub(super) fn accept(&self, opened: &Opened) -> Before {
-        let mut in_force = self.lock();
+    pub(super) fn accept(&self, rendered: &RenderedRevision) -> Before {
+        let mut active = self.lock();
         let before = Before {
-            removals: in_force.fleet.as_ref().map(|fleet| fleet.settings.removals).unwrap_or_default(),
-            left: in_force.runtimes.values().filter(|(name, ..)| !opened.runtimes.contains(name)).cloned().collect(),
+            removals: active.fleet.as_ref().map(|fleet| fleet.settings.removals).unwrap_or_default(),
+            left: active.runtimes.values().filter(|(name, ..)| !rendered.runtimes.contains(name)).cloned().collect(),
         };
-        in_force.fleet = Some(opened.fleet.clone());
-        in_force.runtimes.retain(|name, _| opened.runtimes.contains(name));
-        in_force.runtimes.extend(opened.changed.iter().map(|changed| (changed.0.clone(), changed.clone())));
+        active.fleet = Some(rendered.fleet.clone());
+        active.runtimes.retain(|name, _| rendered.runtimes.contains(name));
+        active.runtimes.extend(rendered.changed.iter().map(|changed| (changed.0.clone(), changed.clone())));
         before
     }
 
@@ -186,7 +186,7 @@ impl Workshop {
         self.lock().runtimes.keys().cloned().collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, InForce> {
-        self.in_force.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, ActiveRevision> {
+        self.active.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -14,17 +14,17 @@ use reeve_renderer_objects::key::ObjectKey;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::index::{Dirty, Index, Interest};
+use super::index::{ChangedKeys, Index, Interest};
 use super::{Live, WatchState};
+use crate::api_error::ApiError;
 use crate::clock::{Clock, since};
 use crate::cluster::{Account, Cluster, Kind};
 use crate::health::{self, Expressions, Health};
 use crate::owner::{self, Owner};
-use crate::refusal::Refusal;
 
-mod following;
+mod kind_watch;
 
-use following::Following;
+use kind_watch::KindWatch;
 
 /// As whom and where something is watched.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -54,7 +54,7 @@ type Watches = HashMap<(Scope, Kind), Arc<watch::Sender<WatchState>>>;
 
 /// All watches of one cluster. They end when the last clone goes.
 #[derive(Clone, Debug)]
-pub struct Hub {
+pub struct WatchCache {
     cluster: Cluster,
     clock: Clock,
     index: Index,
@@ -66,7 +66,7 @@ pub struct Hub {
 /// Runtimes that check everything at about the same time list it once.
 const REFRESH_AT_MOST: Duration = Duration::from_secs(30);
 
-impl Hub {
+impl WatchCache {
     /// No watches yet.
     pub fn new(cluster: Cluster, clock: Clock) -> Self {
         Self {
@@ -85,7 +85,7 @@ impl Hub {
     }
 
     /// What changes of a runtime's objects, and of those that it is interested in.
-    pub fn subscribe(&self, owner: Owner, interest: Option<Interest>) -> Dirty {
+    pub fn subscribe(&self, owner: Owner, interest: Option<Interest>) -> ChangedKeys {
         self.index.subscribe(owner, interest)
     }
 
@@ -167,7 +167,7 @@ impl Hub {
             reason: "Unreachable",
             message: reeve_process::error_chain(&error),
         })?;
-        let following = Following::new(self.clone_for_watch(), scope.clone(), kind.clone());
+        let following = KindWatch::new(self.clone_for_watch(), scope.clone(), kind.clone());
         let state = following.state();
         running.1.spawn(following.run(client));
         let receiver = state.subscribe();
@@ -192,8 +192,8 @@ impl Hub {
         for (scope, kind) in watched {
             let Ok(client) = self.cluster.client(&scope.account) else { continue };
             let name = kind.resource.kind.clone();
-            if let Err(error) = Following::new(self.clone_for_watch(), scope, kind).list(client).await {
-                tracing::debug!(kind = %name, "cannot list: {}", Refusal::of(&error).message);
+            if let Err(error) = KindWatch::new(self.clone_for_watch(), scope, kind).list(client).await {
+                tracing::debug!(kind = %name, "cannot list: {}", ApiError::of(&error).message);
             }
         }
     }

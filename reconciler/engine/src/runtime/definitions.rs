@@ -5,8 +5,8 @@ use std::time::Duration;
 use reeve_crds::condition::reason;
 use reeve_renderer_objects::key::ObjectKey;
 
-use super::Trouble;
-use super::work::Work;
+use super::ReconcileError;
+use super::run::ComponentRun;
 use crate::cluster::KindsError;
 use crate::desired::Stage;
 use crate::health::HealthState;
@@ -14,32 +14,32 @@ use crate::health::HealthState;
 /// How often discovery is asked for a kind that it will show soon.
 const DISCOVERY: Duration = Duration::from_millis(100);
 
-impl Work {
+impl ComponentRun {
     /// Resolves when the CRDs and Namespaces of this component can be used.
-    pub(super) async fn established(&self) -> Result<(), Trouble> {
-        let keys = self.desired.objects.iter().filter(|object| object.stage == Stage::Foundations);
+    pub(super) async fn established(&self) -> Result<(), ReconcileError> {
+        let keys = self.desired.objects.iter().filter(|object| object.stage == Stage::Definitions);
         let keys: Vec<&ObjectKey> = keys.map(|object| &object.key).collect();
-        let dirty = self.ctx.hub.subscribe(self.ctx.owner.clone(), None);
+        let changed_keys = self.ctx.watch_cache.subscribe(self.ctx.owner.clone(), None);
         let ready = async {
-            while let Some(trouble) = keys.iter().find_map(|key| self.unestablished(key)) {
-                if !trouble.transient {
-                    return Err(trouble);
+            while let Some(error) = keys.iter().find_map(|key| self.unestablished(key)) {
+                if !error.transient {
+                    return Err(error);
                 }
-                dirty.changed().await;
+                changed_keys.changed().await;
             }
             self.discovered(&keys).await
         };
         tokio::select! {
             result = ready => result,
-            () = self.ctx.clock.sleep(self.patience) => {
+            () = self.ctx.clock.sleep(self.timeout) => {
                 let what = keys.iter().find_map(|key| self.unestablished(key));
-                Err(what.unwrap_or_else(|| Trouble::passing("TimedOut", "foundations are not established in time")))
+                Err(what.unwrap_or_else(|| ReconcileError::transient("TimedOut", "foundations are not established in time")))
             }
         }
     }
 
     /// Resolves when discovery shows the kinds of this component's CRDs, which it does a moment after they are established.
-    async fn discovered(&self, keys: &[&ObjectKey]) -> Result<(), Trouble> {
+    async fn discovered(&self, keys: &[&ObjectKey]) -> Result<(), ReconcileError> {
         for crd in keys
             .iter()
             .filter(|key| &*key.kind == "CustomResourceDefinition")
@@ -63,15 +63,15 @@ impl Work {
         Ok(())
     }
 
-    fn unestablished(&self, key: &ObjectKey) -> Option<Trouble> {
-        let live = self.ctx.hub.get(key)?;
+    fn unestablished(&self, key: &ObjectKey) -> Option<ReconcileError> {
+        let live = self.ctx.watch_cache.get(key)?;
         let health = live.health?;
         let message = format!("{key}: {}", health.message);
         match health.state {
             HealthState::Current => None,
-            HealthState::Failed => Some(Trouble::lasting(reason::UNHEALTHY, message).about(key)),
+            HealthState::Failed => Some(ReconcileError::terminal(reason::UNHEALTHY, message).about(key)),
             HealthState::InProgress | HealthState::Terminating => {
-                Some(Trouble::passing("TimedOut", message).about(key))
+                Some(ReconcileError::transient("TimedOut", message).about(key))
             }
         }
     }

@@ -7,36 +7,36 @@ use futures::{StreamExt as _, stream};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use reeve_reconciler_engine::apply::{Applier, ApplyError};
 use reeve_reconciler_engine::cluster::{Kind, KindsError};
-use reeve_reconciler_engine::ledger::Ledger;
+use reeve_reconciler_engine::inventory::Inventory;
 use reeve_reconciler_engine::live::Live;
 use reeve_renderer::bundle::MANAGED_BY;
 use reeve_renderer::object::ObjectKey;
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use super::foreseen::{AT_ONCE, Looking};
-use crate::cli::cluster::Reach;
+use super::live_diff::{AT_ONCE, LiveDiff};
+use crate::cli::cluster::ClusterAccess;
 use crate::cli::failure::Failure;
 
 /// What is there, and what could not be read.
 #[derive(Default)]
-pub(super) struct There(BTreeMap<ObjectKey, Result<Value, ApplyError>>);
+pub(super) struct LiveObjects(BTreeMap<ObjectKey, Result<Value, ApplyError>>);
 
-impl There {
+impl LiveObjects {
     /// Reads everything that a plan looks at.
-    pub(super) async fn read(looking: &Looking<'_>, ledger: &Ledger) -> Result<Self, Failure> {
+    pub(super) async fn read(looking: &LiveDiff<'_>, inventory: &Inventory) -> Result<Self, Failure> {
         let mut asked: BTreeMap<ObjectKey, (Arc<str>, Applier)> = BTreeMap::new();
-        for (key, entry) in ledger.iter() {
+        for (key, entry) in inventory.iter() {
             asked.insert(key.clone(), (entry.api_version(key).into(), looking.applier_of(entry.target, None)));
         }
-        for component in &looking.wanted.desired.components {
+        for component in &looking.desired_runtime.desired.components {
             let applier = looking.applier(component);
             for object in &component.objects {
                 asked.insert(object.key.clone(), (object.api_version.clone(), applier.clone()));
             }
         }
         let reads = asked.into_iter().map(|(key, (api_version, applier))| async move {
-            let read = one(looking.reach, &applier, &key, &api_version).await?;
+            let read = one(looking.access, &applier, &key, &api_version).await?;
             Ok::<_, Failure>((key, read))
         });
         let reads: Vec<_> = reads.collect();
@@ -69,22 +69,22 @@ impl There {
 
 /// An object as it is; nothing, if it or its kind is not there.
 async fn one(
-    reach: &Reach,
+    access: &ClusterAccess,
     applier: &Applier,
     key: &ObjectKey,
     api_version: &str,
 ) -> Result<Result<Option<Value>, ApplyError>, Failure> {
     let doing = format!("read {key}");
-    let kind: Kind = match reach.in_time(&doing, reach.cluster.kinds().find(api_version, &key.kind)).await? {
+    let kind: Kind = match access.in_time(&doing, access.cluster.kinds().find(api_version, &key.kind)).await? {
         Ok(kind) if kind.namespaced == key.namespace.is_some() => kind,
         // Told when it is asked what would become of it.
         Ok(_) | Err(KindsError::Missing { .. }) => return Ok(Ok(None)),
-        Err(error) => return Err(reach.without_kinds(&error)),
+        Err(error) => return Err(access.without_kinds(&error)),
     };
     let read = async || applier.get(key, &kind).await;
-    match reach.patiently(&doing, read, ApplyError::retry_after).await? {
-        Err(ApplyError::Refused { refusal, .. }) if refusal.server_down => {
-            Err(reach.blind(refusal.reason.as_str(), &refusal.message))
+    match access.patiently(&doing, read, ApplyError::retry_after).await? {
+        Err(ApplyError::Refused { api_error, .. }) if api_error.server_down => {
+            Err(access.blind(api_error.reason.as_str(), &api_error.message))
         }
         read => Ok(read),
     }

@@ -17,7 +17,7 @@ type Asked = Arc<Mutex<Vec<(Method, String)>>>;
 
 /// A server that answers everything with this code.
 fn server(code: Arc<Mutex<u16>>, asked: Asked) -> Client {
-    let answer = move |request: Request<Body>| {
+    let answer_request = move |request: Request<Body>| {
         let (code, asked) = (code.clone(), asked.clone());
         async move {
             let path = request.uri().path().to_owned();
@@ -32,7 +32,7 @@ fn server(code: Arc<Mutex<u16>>, asked: Asked) -> Client {
             Ok::<_, Infallible>(Response::builder().status(code).body(Body::from(body.into_bytes())).unwrap())
         }
     };
-    Client::new(tower::service_fn(answer), "default")
+    Client::new(tower::service_fn(answer_request), "default")
 }
 
 fn spec(component: &str) -> RuntimeComponentSpec {
@@ -53,7 +53,7 @@ fn spec(component: &str) -> RuntimeComponentSpec {
 }
 
 struct Scene {
-    outlet: Outlet,
+    status_writer: StatusWriter,
     clock: ManualClock,
     code: Arc<Mutex<u16>>,
     asked: Asked,
@@ -65,17 +65,17 @@ impl Scene {
         let clock = ManualClock::new(Timestamp::UNIX_EPOCH);
         let runtime = Runtime::new("eu", serde_json::from_str::<RuntimeSpec>("{}").unwrap());
         let client = server(code.clone(), asked.clone());
-        Self { outlet: Outlet::new(client, &runtime, Clock::new(clock.clone())), clock, code, asked }
+        Self { status_writer: StatusWriter::new(client, &runtime, Clock::new(clock.clone())), clock, code, asked }
     }
 
-    fn tell(&self, component: &str, haste: Haste) {
+    fn tell(&self, component: &str, urgency: Urgency) {
         let status = RuntimeComponentStatus { state: Some(State::Processing), ..RuntimeComponentStatus::default() };
-        self.outlet.component(spec(component), status, haste);
+        self.status_writer.component(spec(component), status, urgency);
     }
 
     /// What is asked when all that is due is written.
     async fn written(&self) -> Vec<(Method, String)> {
-        self.outlet.write_due(false).await;
+        self.status_writer.write_due(false).await;
         std::mem::take(&mut *self.asked.lock().unwrap())
     }
 
@@ -101,7 +101,7 @@ fn said() -> (Method, String) {
 async fn what_is_under_way_has_an_object_at_once_and_tells_how_far_it_is_in_its_turn() {
     let scene = Scene::new();
     for component in ["a", "b", "c"] {
-        scene.tell(component, Haste::Begun);
+        scene.tell(component, Urgency::Begun);
     }
     let mut written = scene.written().await;
     written.sort_by_key(|(_, path)| path.clone());
@@ -113,7 +113,7 @@ async fn what_is_under_way_has_an_object_at_once_and_tells_how_far_it_is_in_its_
 async fn what_is_refused_is_told_once_and_tried_again_until_it_is_taken() {
     let scene = Scene::new();
     *scene.code.lock().unwrap() = 403;
-    scene.tell("a", Haste::Now);
+    scene.tell("a", Urgency::Now);
     assert_eq!(scene.written().await, [made(), told()]);
     assert!(scene.later(Duration::from_secs(1)).await.is_empty(), "it is too early");
     assert_eq!(scene.later(Duration::from_secs(5)).await, [made()], "it was told");
@@ -126,11 +126,11 @@ async fn what_is_refused_is_told_once_and_tried_again_until_it_is_taken() {
 async fn what_is_refused_is_not_told_again_nor_tried_more_often_because_something_else_is_taken() {
     let scene = Scene::new();
     *scene.code.lock().unwrap() = 403;
-    scene.tell("a", Haste::Now);
+    scene.tell("a", Urgency::Now);
     assert_eq!(scene.written().await, [made(), told()]);
     assert_eq!(scene.later(Duration::from_secs(5)).await, [made()]);
     *scene.code.lock().unwrap() = 200;
-    scene.tell("b", Haste::Now);
+    scene.tell("b", Urgency::Now);
     assert_eq!(scene.written().await, [made(), said()]);
     *scene.code.lock().unwrap() = 403;
     assert!(scene.later(Duration::from_secs(5)).await.is_empty(), "it is too early");
@@ -141,15 +141,15 @@ async fn what_is_refused_is_not_told_again_nor_tried_more_often_because_somethin
 #[tokio::test]
 async fn what_somebody_deleted_while_it_was_written_counts_as_not_there() {
     let scene = Scene::new();
-    scene.tell("a", Haste::Now);
+    scene.tell("a", Urgency::Now);
     assert_eq!(scene.written().await, [made(), said()]);
     let component: Arc<str> = "a".into();
     let subject = Subject::Component(component.clone());
     let status = RuntimeComponentStatus { state: Some(State::Ready), ..RuntimeComponentStatus::default() };
     let content = Content::Component(Box::new((spec("a"), status)));
-    let mut write = Box::pin(scene.outlet.write(&subject, &content));
+    let mut write = Box::pin(scene.status_writer.write(&subject, &content));
     assert!(futures::poll!(write.as_mut()).is_pending());
-    assert!(scene.outlet.lost(&component, "1"));
+    assert!(scene.status_writer.lost(&component, "1"));
     assert!(write.await.is_ok());
-    assert!(!scene.outlet.lock().written.contains_key(&subject));
+    assert!(!scene.status_writer.lock().written.contains_key(&subject));
 }

@@ -5,15 +5,15 @@ use kube::runtime::watcher::{self, Event};
 use tracing::{info, warn};
 
 use crate::metrics::Metrics;
+use reeve_reconciler_engine::api_error::Reason;
 use reeve_reconciler_engine::live;
-use reeve_reconciler_engine::refusal::Reason;
 
 /// How often an API server may ask for some time, as right after an installation, without a word.
 const PATIENCE: u32 = 10;
 
 /// Listens to one watch.
 #[derive(Debug)]
-pub(super) struct Hearing {
+pub(super) struct WatchHealth {
     kind: String,
     metrics: Metrics,
     told: Option<String>,
@@ -21,22 +21,22 @@ pub(super) struct Hearing {
     asked: u32,
 }
 
-impl Hearing {
+impl WatchHealth {
     pub(super) fn new(kind: impl Into<String>, metrics: Metrics) -> Self {
         Self { kind: kind.into(), metrics, told: None, asked: 0 }
     }
 
-    pub(super) fn hear<K>(&mut self, event: &watcher::Result<Event<K>>) {
+    pub(super) fn on_event<K>(&mut self, event: &watcher::Result<Event<K>>) {
         match event {
             Err(error) => {
                 self.metrics.watch_failed();
-                let refusal = live::watch_refusal(error);
-                let is_throttled = refusal.as_ref().is_some_and(|refusal| refusal.reason == Reason::Throttled);
+                let api_error = live::watch_error(error);
+                let is_throttled = api_error.as_ref().is_some_and(|api_error| api_error.reason == Reason::Throttled);
                 self.asked = if is_throttled { self.asked + 1 } else { 0 };
                 if is_throttled && self.asked <= PATIENCE {
                     return;
                 }
-                let why = refusal.map_or_else(|| reeve_process::error_chain(error), |refusal| refusal.message);
+                let why = api_error.map_or_else(|| reeve_process::error_chain(error), |api_error| api_error.message);
                 if self.told.as_ref() != Some(&why) {
                     warn!(kind = self.kind, "cannot follow: {why}");
                     self.told = Some(why);

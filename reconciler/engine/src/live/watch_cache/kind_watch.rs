@@ -13,14 +13,14 @@ use reeve_renderer_objects::bundle::MANAGED_BY;
 use reeve_renderer_objects::key::ObjectKey;
 use tokio::sync::watch;
 
-use super::{Hub, Scope, WatchFailure};
+use super::{Scope, WatchCache, WatchFailure};
+use crate::api_error::{ApiError, Reason};
 use crate::clock::since;
 use crate::cluster::Kind;
 use crate::health::{self, Health};
 use crate::live::backoff::{self, WatchBackoff};
 use crate::live::index::Listing;
 use crate::live::{Live, WatchState};
-use crate::refusal::{Reason, Refusal};
 
 const PAGE: u32 = 500;
 
@@ -30,8 +30,8 @@ fn selector() -> String {
 }
 
 /// One watch.
-pub(super) struct Following {
-    hub: Hub,
+pub(super) struct KindWatch {
+    watch_cache: WatchCache,
     scope: Scope,
     kind: Kind,
     state: Arc<watch::Sender<WatchState>>,
@@ -39,9 +39,15 @@ pub(super) struct Following {
     told: Mutex<Option<String>>,
 }
 
-impl Following {
-    pub(super) fn new(hub: Hub, scope: Scope, kind: Kind) -> Self {
-        Self { hub, scope, kind, state: Arc::new(watch::Sender::new(WatchState::Listing)), told: Mutex::default() }
+impl KindWatch {
+    pub(super) fn new(watch_cache: WatchCache, scope: Scope, kind: Kind) -> Self {
+        Self {
+            watch_cache,
+            scope,
+            kind,
+            state: Arc::new(watch::Sender::new(WatchState::Listing)),
+            told: Mutex::default(),
+        }
     }
 
     /// How far it is.
@@ -92,26 +98,26 @@ impl Following {
         value["apiVersion"] = self.kind.resource.api_version.as_str().into();
         value["kind"] = self.kind.resource.kind.as_str().into();
         value["metadata"] = copied;
-        let health = self.hub.assess(&value, &metadata);
+        let health = self.watch_cache.assess(&value, &metadata);
         (metadata, Some(health))
     }
 
     /// Everything that there is, once.
     pub(super) async fn list(&self, client: Client) -> Result<(), kube::Error> {
         let api: Api<DynamicObject> = self.api(client);
-        let mut listing = self.hub.index.begin_listing();
+        let mut listing = self.watch_cache.index.begin_listing();
         let mut params = ListParams::default().labels(&selector()).limit(PAGE);
         loop {
             let next = if self.is_whole() {
                 let page = api.list(&params).await?;
                 for object in page.items {
-                    listing.saw(self.take(self.read(object)));
+                    listing.mark_seen(self.on_object(self.read(object)));
                 }
                 page.metadata.continue_
             } else {
                 let page = api.list_metadata(&params).await?;
                 for object in page.items {
-                    listing.saw(self.take((object.metadata, None)));
+                    listing.mark_seen(self.on_object((object.metadata, None)));
                 }
                 page.metadata.continue_
             };
@@ -120,7 +126,7 @@ impl Following {
                 None => break,
             }
         }
-        self.hub.index.end_listing(&listing, |key| self.covers(key));
+        self.watch_cache.index.end_listing(&listing, |key| self.covers(key));
         Ok(())
     }
 
@@ -132,7 +138,7 @@ impl Following {
         backoff: &mut WatchBackoff,
     ) {
         let mut events = std::pin::pin!(events);
-        let mut began = self.hub.clock.now();
+        let mut began = self.watch_cache.clock.now();
         let mut listing: Option<Listing> = None;
         loop {
             let event = tokio::select! {
@@ -140,37 +146,37 @@ impl Following {
                 event = events.next() => event,
             };
             match event {
-                Some(Ok(Event::Init)) => listing = Some(self.hub.index.begin_listing()),
+                Some(Ok(Event::Init)) => listing = Some(self.watch_cache.index.begin_listing()),
                 Some(Ok(Event::InitApply(object))) => {
-                    let key = self.take(read(object));
+                    let key = self.on_object(read(object));
                     if let Some(listing) = &mut listing {
-                        listing.saw(key);
+                        listing.mark_seen(key);
                     }
                 }
                 Some(Ok(Event::InitDone)) => {
                     if let Some(listing) = listing.take() {
-                        self.hub.index.end_listing(&listing, |key| self.covers(key));
+                        self.watch_cache.index.end_listing(&listing, |key| self.covers(key));
                     }
                     if self.told.lock().unwrap_or_else(PoisonError::into_inner).take().is_some() {
                         tracing::info!(kind = %self.kind.resource.kind, "changes are seen again");
                     }
                     self.turn(WatchState::Watching);
                 }
-                Some(Ok(Event::Apply(object))) => drop(self.take(read(object))),
+                Some(Ok(Event::Apply(object))) => drop(self.on_object(read(object))),
                 Some(Ok(Event::Delete(object))) => {
                     let (metadata, _) = read(object);
-                    self.hub.index.gone(&self.key(&metadata), metadata.uid.as_deref());
+                    self.watch_cache.index.gone(&self.key(&metadata), metadata.uid.as_deref());
                 }
                 Some(Err(error)) => {
-                    let refusal = backoff::watch_refusal(&error);
-                    let is_told = match &refusal {
-                        Some(refusal) => self.fail(refusal, began).await,
+                    let api_error = backoff::watch_error(&error);
+                    let is_told = match &api_error {
+                        Some(api_error) => self.fail(api_error, began).await,
                         None => false,
                     };
-                    let rest = backoff.delay(refusal.as_ref(), self.hub.clock.now());
+                    let rest = backoff.delay(api_error.as_ref(), self.watch_cache.clock.now());
                     tokio::select! {
-                        () = self.hub.clock.sleep(rest) => {}
-                        () = self.asked(), if is_told => began = self.hub.clock.now(),
+                        () = self.watch_cache.clock.sleep(rest) => {}
+                        () = self.asked(), if is_told => began = self.watch_cache.clock.now(),
                     }
                 }
                 None => return,
@@ -201,61 +207,61 @@ impl Following {
         });
     }
 
-    fn take(&self, (metadata, health): (ObjectMeta, Option<Health>)) -> ObjectKey {
+    fn on_object(&self, (metadata, health): (ObjectMeta, Option<Health>)) -> ObjectKey {
         let key = self.key(&metadata);
-        self.hub.index.seen(key.clone(), Live::of(&metadata, health));
+        self.watch_cache.index.seen(key.clone(), Live::of(&metadata, health));
         key
     }
 
     /// Before the first listing a failure is told to whoever waits, unless it passes soon; later ones mend themselves by
     /// listing again. True if it was told.
-    async fn fail(&self, refusal: &Refusal, began: Timestamp) -> bool {
-        tracing::debug!(kind = %self.kind.resource.kind, reason = refusal.reason.as_str(), "watch broke off: {}", refusal.message);
+    async fn fail(&self, api_error: &ApiError, began: Timestamp) -> bool {
+        tracing::debug!(kind = %self.kind.resource.kind, reason = api_error.reason.as_str(), "watch broke off: {}", api_error.message);
         let passes = match *self.state.borrow() {
             WatchState::Listing | WatchState::Outdated => true,
             WatchState::Failing(_) => false,
             WatchState::Watching => {
-                self.warn(refusal);
+                self.warn(api_error);
                 return false;
             }
         };
         let passes = passes && {
-            let waited = since(self.hub.clock.now(), began);
-            let is_discovered = refusal.reason != Reason::MissingKind || self.is_discovered().await;
-            backoff::waits(refusal, is_discovered, waited)
+            let waited = since(self.watch_cache.clock.now(), began);
+            let is_discovered = api_error.reason != Reason::MissingKind || self.is_discovered().await;
+            backoff::waits(api_error, is_discovered, waited)
         };
         if !passes {
-            self.tell(refusal);
+            self.report_failure(api_error);
         }
         !passes
     }
 
     /// Says once for each changed refusal, and not of what passes by itself, that changes are no longer seen.
-    fn warn(&self, refusal: &Refusal) {
-        if refusal.transient {
+    fn warn(&self, api_error: &ApiError) {
+        if api_error.transient {
             return;
         }
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.as_ref() != Some(&refusal.message) {
+        if told.as_ref() != Some(&api_error.message) {
             let (kind, account) = (&self.kind.resource.kind, &self.scope.account);
-            tracing::warn!(%kind, %account, reason = refusal.reason.as_str(), "changes are no longer seen: {}", refusal.message);
-            *told = Some(refusal.message.clone());
+            tracing::warn!(%kind, %account, reason = api_error.reason.as_str(), "changes are no longer seen: {}", api_error.message);
+            *told = Some(api_error.message.clone());
         }
     }
 
     /// Whether the API server says now that it serves the kind.
     async fn is_discovered(&self) -> bool {
-        let (kinds, resource) = (self.hub.cluster.kinds(), &self.kind.resource);
+        let (kinds, resource) = (self.watch_cache.cluster.kinds(), &self.kind.resource);
         kinds.forget(&resource.api_version);
         kinds.find(&resource.api_version, &resource.kind).await.is_ok()
     }
 
-    fn tell(&self, refusal: &Refusal) {
+    fn report_failure(&self, api_error: &ApiError) {
         self.state.send_replace(WatchState::Failing(WatchFailure {
             kind: self.kind.resource.kind.clone(),
             account: self.scope.account.clone(),
-            reason: refusal.reason.as_str(),
-            message: backoff::told(refusal, self.kind.namespaced && self.scope.namespace.is_none()),
+            reason: api_error.reason.as_str(),
+            message: backoff::message(api_error, self.kind.namespaced && self.scope.namespace.is_none()),
         }));
     }
 

@@ -1,4 +1,4 @@
-//! What people are told of beyond statuses and events.
+//! Notifications: what people hear of beyond statuses and events.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 
 /// Something that happened to a runtime or a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum News {
+pub enum NotificationBody {
     /// It took over a new revision.
     Applied {
         /// Which.
@@ -33,7 +33,7 @@ pub enum News {
         message: String,
     },
     /// A revision was refused.
-    Held {
+    Rejected {
         /// Which.
         revision: String,
         /// In a sentence.
@@ -41,9 +41,9 @@ pub enum News {
     },
 }
 
-/// News and whom it is about.
+/// What happened, and to whom.
 #[derive(Clone, Debug)]
-pub struct Item {
+pub struct Notification {
     /// Namespace of the source.
     pub namespace: Arc<str>,
     /// The source.
@@ -51,33 +51,34 @@ pub struct Item {
     /// The runtime, if it is about one.
     pub runtime: Option<Arc<str>>,
     /// What happened.
-    pub news: News,
+    pub body: NotificationBody,
 }
 
-/// Takes news. What nobody can take in time is dropped: nobody waits for a listener.
+/// Takes notifications. One that cannot be taken in time is dropped: the engine waits for no receiver.
 #[derive(Clone, Debug)]
-pub struct Telling(mpsc::Sender<Item>);
+pub struct NotificationSender(mpsc::Sender<Notification>);
 
-impl Telling {
-    /// A way to tell, and where it arrives.
-    pub fn channel() -> (Self, mpsc::Receiver<Item>) {
+impl NotificationSender {
+    /// A sender, and where its notifications arrive.
+    pub fn channel() -> (Self, mpsc::Receiver<Notification>) {
         let (tx, rx) = mpsc::channel(256);
         (Self(tx), rx)
     }
 
-    /// Tells something of a runtime.
-    pub fn tell(&self, source: Option<&str>, runtime: &Runtime, news: News) {
+    /// Sends what happened to a runtime.
+    pub fn send(&self, source: Option<&str>, runtime: &Runtime, body: NotificationBody) {
         let Some(source) = source else { return };
-        let _ = self.0.try_send(Item {
+        let _ = self.0.try_send(Notification {
             namespace: runtime.metadata.namespace.as_deref().unwrap_or_default().into(),
             source: source.into(),
             runtime: runtime.metadata.name.as_deref().map(Into::into),
-            news,
+            body,
         });
     }
 
-    /// Tells something of a source.
-    pub fn tell_of_source(&self, namespace: &str, source: &str, news: News) {
-        let _ = self.0.try_send(Item { namespace: namespace.into(), source: source.into(), runtime: None, news });
+    /// Sends what happened to a source.
+    pub fn send_of_source(&self, namespace: &str, source: &str, body: NotificationBody) {
+        let _ =
+            self.0.try_send(Notification { namespace: namespace.into(), source: source.into(), runtime: None, body });
     }
 }

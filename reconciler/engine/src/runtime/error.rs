@@ -6,12 +6,12 @@ use reeve_crds::State;
 use reeve_renderer_objects::key::ObjectKey;
 
 use crate::apply::ApplyError;
-use crate::ledger::LedgerError;
+use crate::inventory::InventoryError;
 use crate::live::WatchFailure;
 
 /// A failure as the status tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trouble {
+pub struct ReconcileError {
     /// Why, in one word.
     pub reason: &'static str,
     /// Why, in a sentence.
@@ -26,15 +26,15 @@ pub struct Trouble {
     pub fenced: bool,
 }
 
-impl Trouble {
+impl ReconcileError {
     /// A failure that a person has to do something about.
-    pub fn lasting(reason: &'static str, message: impl Into<String>) -> Self {
+    pub fn terminal(reason: &'static str, message: impl Into<String>) -> Self {
         Self { reason, message: message.into(), object: None, transient: false, retry_after: None, fenced: false }
     }
 
     /// A failure that is tried again.
-    pub fn passing(reason: &'static str, message: impl Into<String>) -> Self {
-        Self { transient: true, ..Self::lasting(reason, message) }
+    pub fn transient(reason: &'static str, message: impl Into<String>) -> Self {
+        Self { transient: true, ..Self::terminal(reason, message) }
     }
 
     /// With the object that it is about.
@@ -50,7 +50,7 @@ impl Trouble {
     }
 }
 
-impl From<ApplyError> for Trouble {
+impl From<ApplyError> for ReconcileError {
     fn from(error: ApplyError) -> Self {
         Self {
             reason: error.reason(),
@@ -63,21 +63,21 @@ impl From<ApplyError> for Trouble {
     }
 }
 
-impl From<LedgerError> for Trouble {
-    fn from(error: LedgerError) -> Self {
+impl From<InventoryError> for ReconcileError {
+    fn from(error: InventoryError) -> Self {
         let (reason, fenced, retry_after) = match &error {
-            LedgerError::Read { refusal, .. } | LedgerError::Write { refusal, .. } => {
-                (refusal.reason.as_str(), false, refusal.retry_after)
+            InventoryError::Read { api_error, .. } | InventoryError::Write { api_error, .. } => {
+                (api_error.reason.as_str(), false, api_error.retry_after)
             }
-            LedgerError::Fenced { .. } => ("Fenced", true, None),
+            InventoryError::Fenced { .. } => ("Fenced", true, None),
         };
         Self { reason, message: error.to_string(), object: None, transient: true, retry_after, fenced }
     }
 }
 
-impl From<WatchFailure> for Trouble {
+impl From<WatchFailure> for ReconcileError {
     fn from(failure: WatchFailure) -> Self {
         let transient = !matches!(failure.reason, "Forbidden" | "Unauthorized");
-        Self { transient, ..Self::lasting(failure.reason, failure.to_string()) }
+        Self { transient, ..Self::terminal(failure.reason, failure.to_string()) }
     }
 }
