@@ -49,40 +49,6 @@ pub mod types {
     pub const BLOCKED: &str = "Blocked";
 }
 
-/// Reasons of conditions that more than one kind gives.
-pub mod reason {
-    /// Done, and well.
-    pub const SUCCEEDED: &str = "Succeeded";
-    /// Under way.
-    pub const PROGRESSING: &str = "Progressing";
-    /// Failed, and tried again by itself.
-    pub const FAILED: &str = "Failed";
-    /// Not done within its time.
-    pub const TIMED_OUT: &str = "TimedOut";
-    /// An object of it reports that it failed.
-    pub const UNHEALTHY: &str = "Unhealthy";
-    /// `spec.suspend` is set.
-    pub const SUSPENDED: &str = "Suspended";
-    /// Waiting for another component, rule or object.
-    pub const DEPENDENCY_NOT_READY: &str = "DependencyNotReady";
-    /// Something that the spec names does not exist.
-    pub const NOT_FOUND: &str = "NotFound";
-    /// Another owner has it.
-    pub const CONFLICT: &str = "Conflict";
-    /// What the spec asks for cannot be done here.
-    pub const UNSUPPORTED: &str = "Unsupported";
-    /// More would be removed than the fleet repository allows.
-    pub const OVER_BUDGET: &str = "OverBudget";
-    /// Nothing was heard for three intervals.
-    pub const SILENT: &str = "Silent";
-    /// The cluster is not what `spec.capabilities` says.
-    pub const INCAPABLE: &str = "Incapable";
-    /// The API server, or a webhook of it, refused.
-    pub const REFUSED: &str = "Refused";
-    /// A Service in front of the target is captured by no rule.
-    pub const UNCOVERED_SERVICE: &str = "UncoveredService";
-}
-
 /// The schema of a list of conditions: one of each type, merged by type, every text bounded.
 pub(crate) fn list(_: &mut SchemaGenerator) -> Schema {
     json_schema!({

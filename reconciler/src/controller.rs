@@ -9,14 +9,14 @@ use kube::core::{NamespaceResourceScope, PartialObjectMeta};
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client, ResourceExt as _};
 use reeve_crds::{GitSource, Inventory, Runtime, RuntimeComponent, State};
+use reeve_reconciler_engine::live::{WatchBackoff, watch_error};
+use reeve_reconciler_engine::rollup::Rollup;
+use reeve_reconciler_engine::runtime::{DesiredState, Handle, Message, UserOverrides};
 use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 use tracing::error;
 
 use crate::source::{Runtimes, Source, SourceSetup};
-use reeve_reconciler_engine::live::{WatchBackoff, watch_error};
-use reeve_reconciler_engine::rollup::Rollup;
-use reeve_reconciler_engine::runtime::{DesiredState, Handle, Message, UserOverrides};
 
 mod pages;
 mod supervise;

@@ -7,9 +7,8 @@ use http::{HeaderValue, Request};
 use jiff::Timestamp;
 use reeve_crds::git_source::{Notification as Receiver, NotificationEvent, NotificationFormat};
 use reeve_process::secret::Secret;
-use serde_json::{Value, json};
-
 use reeve_reconciler_engine::notification::{Notification, NotificationBody};
+use serde_json::{Value, json};
 
 mod lanes;
 mod post;
@@ -96,7 +95,7 @@ fn document(notification: &Notification, now: Timestamp) -> Value {
     });
     for (key, value) in [
         ("runtime", notification.runtime.as_deref()),
-        ("reason", reason.map(String::as_str)),
+        ("reason", reason.map(|reason| reason.as_str())),
         ("revision", revision.map(String::as_str)),
     ] {
         if let Some(value) = value {

@@ -11,14 +11,14 @@ use std::time::Duration;
 use jiff::Timestamp;
 use reeve_crds::git_source::GitRef;
 use reeve_crds::{GitSource, Runtime, annotation};
-use tokio::sync::{Notify, watch};
-
-use crate::metrics::{Metrics, SourceGauge};
 use reeve_reconciler_engine::clock::after;
 use reeve_reconciler_engine::desired::Revision;
 use reeve_reconciler_engine::rollup::Rollup;
 use reeve_reconciler_engine::runtime::{Message, Setup};
 use reeve_reconciler_git::{Hooks, Mirrors};
+use tokio::sync::{Notify, watch};
+
+use crate::metrics::{Metrics, SourceGauge};
 
 mod builder;
 mod fetching;
@@ -134,7 +134,7 @@ impl Source {
         let now = with.engine.clock.now();
         // That it was not trusted before a restart is no news after it.
         let withheld = status::withheld(&status.conditions);
-        let withheld = withheld.map(|finding| ("removals", format!("{}: {}", finding.reason, finding.message)));
+        let withheld = withheld.map(|error| ("removals", format!("{}: {}", error.reason, error.message)));
         let told = status::distrust(&status).map(|line| ("signature", line)).into_iter().chain(withheld).collect();
         Self {
             namespace: object.metadata.namespace.as_deref().unwrap_or_default().into(),
@@ -285,7 +285,7 @@ impl Source {
                     self.failures += before;
                 }
             }
-            Err(finding) => self.unfetched(finding).await,
+            Err(error) => self.unfetched(error).await,
         }
         self.notify_failure();
         self.request = request.or(self.request.take());

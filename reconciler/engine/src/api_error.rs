@@ -4,133 +4,20 @@
 //! tested against a real one. Messages are one short line without the values of fields: those may be secret.
 
 use std::error::Error as _;
-use std::fmt;
 use std::time::Duration;
 
 use kube::core::Status;
 use kube::error::DiscoveryError;
+use reeve_crds::Reason;
 use reeve_process::gate::NotLeader;
 
 use crate::fields::Conflicts;
 
 mod message;
 
-/// Why a request was refused.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Reason {
-    /// somebody else owns a field, or wrote in between.
-    Conflict,
-    /// the object cannot become this one; only a new one could.
-    Immutable,
-    /// the object is wrong.
-    Invalid,
-    /// not allowed, by rights or by admission.
-    Forbidden,
-    /// the credentials are not accepted.
-    Unauthorized,
-    /// the API server does not serve this kind.
-    MissingKind,
-    /// the namespace is not there.
-    MissingNamespace,
-    /// the namespace is being deleted.
-    NamespaceTerminating,
-    /// a quota is used up.
-    QuotaExceeded,
-    /// a webhook or an admission policy said no.
-    RefusedByWebhook,
-    /// a webhook that must be asked does not answer.
-    WebhookUnavailable,
-    /// the object is too large to be kept.
-    TooLarge,
-    /// too many requests.
-    Throttled,
-    /// the API server answers that it cannot serve.
-    Unavailable,
-    /// no answer in time.
-    Timeout,
-    /// no connection to the API server.
-    Unreachable,
-    /// the API server's storage is full.
-    StorageFull,
-    /// what was asked for is no longer there.
-    Gone,
-    /// somebody else created the object first.
-    AlreadyExists,
-    /// we may not write: another replica leads.
-    NotLeader,
-    /// anything else.
-    Other,
-}
-
-impl Reason {
-    /// One word in camel case, for conditions and metrics.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Conflict => "Conflict",
-            Self::Immutable => "Immutable",
-            Self::Invalid => "Invalid",
-            Self::Forbidden => "Forbidden",
-            Self::Unauthorized => "Unauthorized",
-            Self::MissingKind => "MissingKind",
-            Self::MissingNamespace => "MissingNamespace",
-            Self::NamespaceTerminating => "NamespaceTerminating",
-            Self::QuotaExceeded => "QuotaExceeded",
-            Self::RefusedByWebhook => "RefusedByWebhook",
-            Self::WebhookUnavailable => "WebhookUnavailable",
-            Self::TooLarge => "TooLarge",
-            Self::Throttled => "Throttled",
-            Self::Unavailable => "Unavailable",
-            Self::Timeout => "Timeout",
-            Self::Unreachable => "Unreachable",
-            Self::StorageFull => "StorageFull",
-            Self::Gone => "Gone",
-            Self::AlreadyExists => "AlreadyExists",
-            Self::NotLeader => "NotLeader",
-            Self::Other => "Other",
-        }
-    }
-
-    /// Whether trying again may help although nobody changes Git or the cluster's rules.
-    const fn is_transient(self) -> bool {
-        match self {
-            Self::Conflict
-            | Self::Unauthorized
-            | Self::MissingKind
-            | Self::MissingNamespace
-            | Self::NamespaceTerminating
-            | Self::QuotaExceeded
-            | Self::WebhookUnavailable
-            | Self::Throttled
-            | Self::Unavailable
-            | Self::Timeout
-            | Self::Unreachable
-            | Self::StorageFull
-            | Self::Gone
-            | Self::AlreadyExists
-            | Self::NotLeader => true,
-            Self::Immutable
-            | Self::Invalid
-            | Self::Forbidden
-            | Self::RefusedByWebhook
-            | Self::TooLarge
-            | Self::Other => false,
-        }
-    }
-
-    /// Whether every other request would fare alike.
-    const fn is_server_down(self) -> bool {
-        matches!(self, Self::Unavailable | Self::Timeout | Self::Unreachable | Self::StorageFull)
-    }
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 /// What an error of the API server means.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{message}")]
 pub struct ApiError {
     pub reason: Reason,
     /// One short line for a person.
@@ -167,7 +54,7 @@ impl ApiError {
             message,
             transient: reason.is_transient(),
             retry_after: None,
-            server_down: reason.is_server_down(),
+            server_down: is_server_down(reason),
         }
     }
 
@@ -186,6 +73,11 @@ impl ApiError {
         }
         api_error
     }
+}
+
+/// Whether every other request would fare alike.
+const fn is_server_down(reason: Reason) -> bool {
+    matches!(reason, Reason::Unavailable | Reason::Timeout | Reason::Unreachable | Reason::StorageFull)
 }
 
 /// Whether the error came from our own gate, a clock, or the network.

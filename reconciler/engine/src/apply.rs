@@ -7,12 +7,13 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::DynamicObject;
 use kube::{Api, Client, Resource as _};
+use reeve_crds::Reason;
 use reeve_crds::runtime::policy::{Adoption, Recreate};
 use reeve_renderer_objects::key::ObjectKey;
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use crate::api_error::{ApiError, Reason};
+use crate::api_error::ApiError;
 use crate::clock::Clock;
 use crate::cluster::{APPLY_PATCH, Account, Cluster, JSON, Kind, METADATA_ONLY};
 use crate::desired::{DesiredObject, is_protected};

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use reeve_crds::Reason;
 use reeve_crds::condition::Condition;
 use serde_json::Value;
 
@@ -15,7 +16,7 @@ pub fn set_condition(
     conditions: &mut Vec<Condition>,
     kind: &str,
     holds: bool,
-    reason: &str,
+    reason: Reason,
     message: &str,
     generation: Option<i64>,
     now: Timestamp,
@@ -28,7 +29,7 @@ pub fn set_condition(
         status: status.to_owned(),
         observed_generation: generation,
         last_transition_time: since.map_or(Time(now), |condition| condition.last_transition_time.clone()),
-        reason: reason.to_owned(),
+        reason: reason.to_string(),
         message: truncate(message, MESSAGE),
     };
     match before {

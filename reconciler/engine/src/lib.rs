@@ -11,6 +11,7 @@ pub mod clock;
 pub mod cluster;
 pub mod conditions;
 pub mod desired;
+pub mod error;
 pub mod event;
 pub mod fields;
 pub mod hash;

@@ -9,6 +9,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use reeve_crds::Reason;
 use tokio::sync::Semaphore;
 
 use crate::cluster::Breaker;
@@ -35,8 +36,8 @@ struct Outcome {
 }
 
 #[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
-struct Reason {
-    reason: String,
+struct Failure {
+    reason: &'static str,
 }
 
 /// The metrics of the engine. Clones count together.
@@ -48,7 +49,7 @@ struct Inner {
     writes: Family<Write, Counter>,
     waiting: Gauge,
     drift: Family<Outcome, Counter>,
-    failures: Family<Reason, Counter>,
+    failures: Family<Failure, Counter>,
     rollout_time: Histogram,
     observed: Observed,
 }
@@ -58,7 +59,7 @@ impl Default for Inner {
         // At zero from the start, so that the first one counts as a rise.
         let writes = Family::<Write, Counter>::default();
         for verb in ["apply", "delete"] {
-            drop(writes.get_or_create(&Write { verb, outcome: "Succeeded" }));
+            drop(writes.get_or_create(&Write { verb, outcome: Reason::Succeeded.as_str() }));
         }
         let drift = Family::<Outcome, Counter>::default();
         for outcome in ["repaired", "reported", "contested"] {
@@ -93,8 +94,8 @@ impl Metrics {
     }
 
     /// Counts a write of an object.
-    pub fn written(&self, verb: &'static str, outcome: &'static str) {
-        self.0.writes.get_or_create(&Write { verb, outcome }).inc();
+    pub fn written(&self, verb: &'static str, outcome: Reason) {
+        self.0.writes.get_or_create(&Write { verb, outcome: outcome.as_str() }).inc();
     }
 
     /// Waits for a slot to write in, and counts the write as waiting meanwhile.
@@ -109,8 +110,8 @@ impl Metrics {
     }
 
     /// Counts a failed try of a component. The reason is the word of its condition.
-    pub fn failed(&self, reason: &str) {
-        self.0.failures.get_or_create(&Reason { reason: reason.to_owned() }).inc();
+    pub fn failed(&self, reason: Reason) {
+        self.0.failures.get_or_create(&Failure { reason: reason.as_str() }).inc();
     }
 
     /// A runtime is ready with a new revision.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use reeve_crds::Reason;
 use reeve_crds::Runtime;
 use tokio::sync::mpsc;
 
@@ -18,7 +19,7 @@ pub enum NotificationBody {
     /// It failed repeatedly.
     Failed {
         /// Why, in one word.
-        reason: String,
+        reason: Reason,
         /// In a sentence.
         message: String,
     },

@@ -30,7 +30,6 @@ mod component;
 mod contest;
 mod definitions;
 mod drift;
-mod error;
 mod jobs;
 mod removal;
 mod run;
@@ -40,7 +39,6 @@ mod status_writer;
 mod tests;
 mod worker;
 
-pub use error::ReconcileError;
 pub use status_writer::{StatusWriter, component_name};
 pub use worker::{DesiredState, End, FINALIZER, Handle, Message, Role, Setup, UserOverrides};
 

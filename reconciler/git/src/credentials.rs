@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::ByteString;
+use reeve_crds::Reason;
 use reeve_process::secret::Secret;
 
 #[cfg(test)]
@@ -100,10 +101,10 @@ pub enum CredentialsError {
 
 impl CredentialsError {
     /// The reason of a condition.
-    pub fn reason(&self) -> &'static str {
+    pub fn reason(&self) -> Reason {
         match self {
-            Self::Unsupported { .. } => "Unsupported",
-            Self::Missing { .. } | Self::Malformed { .. } | Self::Ambiguous => "InvalidCredentials",
+            Self::Unsupported { .. } => Reason::Unsupported,
+            Self::Missing { .. } | Self::Malformed { .. } | Self::Ambiguous => Reason::InvalidCredentials,
         }
     }
 }

@@ -8,6 +8,7 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use reeve_crds::Reason;
 use reeve_crds::git_source::GitRef;
 use reeve_process::secret::scrub;
 use serde::{Deserialize, Serialize};
@@ -17,7 +18,7 @@ use tokio::time::{Instant, timeout_at};
 use tracing::warn;
 
 use super::credentials::{Credentials, Proxy};
-use super::failure::{FailureKind, FetchError, NO_ROOM_MESSAGE};
+use super::failure::{FetchError, NO_ROOM_MESSAGE};
 use super::mirror::{CommitFacts, Mirror, Mirrors};
 use super::wire::{Answer, Line, Request, Stage, WireLogin, proxy_url};
 
@@ -102,7 +103,7 @@ impl Mirrors {
         let failed = |kind, message: &str| failure(&request.url, kind, message);
         let late = |stage: Stage| {
             let seconds = request.timeout.as_secs_f32();
-            failed(FailureKind::TimedOut, &format!("it took longer than {seconds} s, last {}", stage.words()))
+            failed(Reason::TimedOut, &format!("it took longer than {seconds} s, last {}", stage.words()))
         };
         let Ok(_turn) = timeout_at(deadline, mirror.turn.lock()).await else { return Err(late(Stage::Waiting)) };
         let wire = Request {
@@ -117,7 +118,7 @@ impl Mirrors {
         };
         let started = self.start(&mirror);
         let mut child =
-            started.map_err(|error| failed(FailureKind::FetchAborted, &format!("cannot start the fetch: {error}")))?;
+            started.map_err(|error| failed(Reason::FetchAborted, &format!("cannot start the fetch: {error}")))?;
         let mut stage = Stage::Waiting;
         let outcome = timeout_at(deadline, run_child(&mut child, &wire, &mut stage)).await;
         match outcome {
@@ -125,7 +126,7 @@ impl Mirrors {
             Ok(Ok(Ended::Answered(Line::Failed { kind, message }))) => {
                 Err(failed(kind, &wire.without_secrets(&message)))
             }
-            Ok(Ok(Ended::Answered(Line::Stage(_)))) => Err(failed(FailureKind::FetchAborted, "it gave no answer")),
+            Ok(Ok(Ended::Answered(Line::Stage(_)))) => Err(failed(Reason::FetchAborted, "it gave no answer")),
             Ok(Ok(Ended::Died { status, complaint })) => {
                 let (kind, message) = mirror.why_it_died(status, &complaint);
                 mirror.clean_up().await;
@@ -133,7 +134,7 @@ impl Mirrors {
             }
             Ok(Err(error)) => {
                 kill(&mut child).await;
-                Err(failed(FailureKind::FetchAborted, &format!("cannot speak with the fetching process: {error}")))
+                Err(failed(Reason::FetchAborted, &format!("cannot speak with the fetching process: {error}")))
             }
             Err(_elapsed) => {
                 kill(&mut child).await;
@@ -226,7 +227,7 @@ impl Mirror {
         }
     }
 
-    fn why_it_died(&self, status: ExitStatus, complaint: &str) -> (FailureKind, String) {
+    fn why_it_died(&self, status: ExitStatus, complaint: &str) -> (Reason, String) {
         use std::os::unix::process::ExitStatusExt as _;
         let room = rustix::fs::statvfs(self.store.folder()).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
         let is_full = room.is_ok_and(|room| room < NO_ROOM);
@@ -235,9 +236,9 @@ impl Mirror {
             self.damaged.store(true, Ordering::Relaxed);
         }
         if is_full && status.signal() == Some(SIGBUS) {
-            return (FailureKind::DiskFull, NO_ROOM_MESSAGE.to_owned());
+            return (Reason::DiskFull, NO_ROOM_MESSAGE.to_owned());
         }
-        (FailureKind::FetchAborted, format!("the fetching process ended with {status} {complaint}"))
+        (Reason::FetchAborted, format!("the fetching process ended with {status} {complaint}"))
     }
 
     /// Removes what a killed child has left, at once and not with the next fetch: it may fill the disk.
@@ -257,12 +258,12 @@ impl Mirror {
     }
 }
 
-fn failure(url: &str, kind: FailureKind, message: &str) -> FetchError {
+fn failure(url: &str, kind: Reason, message: &str) -> FetchError {
     let scrubbed = scrub(message);
     let mut message = scrubbed.split_whitespace().collect::<Vec<_>>().join(" ");
     if message.len() > LONGEST_MESSAGE {
         message.truncate(message.floor_char_boundary(LONGEST_MESSAGE));
         message.push_str(" ...");
     }
-    FetchError { kind, url: scrub(url).into_owned(), message }
+    FetchError { reason: kind, url: scrub(url).into_owned(), message }
 }

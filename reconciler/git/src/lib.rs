@@ -23,7 +23,7 @@ mod webhook;
 mod wire;
 
 pub use credentials::{Credentials, CredentialsError, Login, Proxy, webhook_token};
-pub use failure::{FailureKind, FetchError};
+pub use failure::FetchError;
 pub use fetch::{FetchRequest, Fetched, Moved, Tag};
 pub use local::watch_local;
 pub use metrics::Metrics;

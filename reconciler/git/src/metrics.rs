@@ -8,6 +8,7 @@ use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use reeve_crds::Reason;
 
 #[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
 struct Outcome {
@@ -28,7 +29,7 @@ struct Inner {
 impl Default for Inner {
     fn default() -> Self {
         Self {
-            fetches: outcomes(["Succeeded"]),
+            fetches: outcomes([Reason::Succeeded.as_str()]),
             // From a millisecond to somewhat over a quarter of an hour.
             fetch_time: Histogram::new(exponential_buckets(0.001, 4.0, 11)),
             webhook_calls: outcomes(["accepted", "refused", "malformed"]),
@@ -54,8 +55,8 @@ impl Metrics {
     }
 
     /// Counts a fetch.
-    pub fn fetched(&self, outcome: &'static str, took: Duration) {
-        self.0.fetches.get_or_create(&Outcome { outcome }).inc();
+    pub fn fetched(&self, outcome: Reason, took: Duration) {
+        self.0.fetches.get_or_create(&Outcome { outcome: outcome.as_str() }).inc();
         self.0.fetch_time.observe(took.as_secs_f64());
     }
 

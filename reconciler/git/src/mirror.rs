@@ -11,6 +11,7 @@ use std::{fs, io};
 
 use git2::{ErrorCode, Oid, Repository};
 use jiff::Timestamp;
+use reeve_crds::Reason;
 use serde::{Deserialize, Serialize};
 
 use super::store::{FETCHED, IN_FORCE, Store, folder_name, ref_name};
@@ -99,13 +100,13 @@ pub enum MirrorError {
 
 impl MirrorError {
     /// The reason of a condition.
-    pub fn reason(&self) -> &'static str {
+    pub fn reason(&self) -> Reason {
         match self {
-            Self::Read(_) | Self::Keep { .. } => "MirrorCorrupt",
-            Self::NoFolder { .. } => "PathNotFound",
-            Self::TooLarge { .. } => "BadSignature",
-            Self::Folder { cause, .. } if cause.kind() == io::ErrorKind::StorageFull => "DiskFull",
-            Self::Folder { .. } => "MirrorUnusable",
+            Self::Read(_) | Self::Keep { .. } => Reason::MirrorCorrupt,
+            Self::NoFolder { .. } => Reason::PathNotFound,
+            Self::TooLarge { .. } => Reason::BadSignature,
+            Self::Folder { cause, .. } if cause.kind() == io::ErrorKind::StorageFull => Reason::DiskFull,
+            Self::Folder { .. } => Reason::MirrorUnusable,
         }
     }
 }

@@ -5,11 +5,12 @@
 
 use std::path::PathBuf;
 
+use reeve_crds::Reason;
 use reeve_crds::git_source::GitRef;
 use serde::{Deserialize, Serialize};
 
 use super::credentials::{Credentials, Login, Proxy};
-use super::failure::FailureKind;
+
 use super::fetch::{Moved, Tag};
 use super::mirror::CommitFacts;
 
@@ -45,7 +46,7 @@ pub(super) enum Line {
     /// It is done.
     Done(Answer),
     /// It is done, without success.
-    Failed { kind: FailureKind, message: String },
+    Failed { kind: Reason, message: String },
 }
 
 /// What a fetch is doing, for the error when it does so for too long.

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use reeve_crds::Reason;
 use reeve_crds::State;
-use tracing::{debug, info, warn};
-
-use super::unsupported;
-use reeve_reconciler_engine::api_error::Reason;
 use reeve_reconciler_engine::clock::since;
 use reeve_reconciler_engine::rollup::RuntimeSummary;
 use reeve_reconciler_engine::runtime::{End, Handle, Role, Setup};
+use tracing::{debug, info, warn};
+
+use super::unsupported;
 
 /// First pause before a worker that failed is started again.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -38,7 +38,7 @@ pub(super) async fn supervise(handle: Handle, setup: Setup, name: Arc<str>) {
                         () = handle.until(is_other) => continue,
                     }
                 }
-                Err(trouble) => trouble,
+                Err(error) => error,
             },
             Role::Reconcile { .. } | Role::Dissolve => match Box::pin(handle.work(setup.clone())).await {
                 Ok(End::Gone | End::Stopped) => return,
@@ -46,13 +46,13 @@ pub(super) async fn supervise(handle: Handle, setup: Setup, name: Arc<str>) {
                     info!(runtime = %name, "its target or its source is another one now; the work on it has ended");
                     continue;
                 }
-                Err(trouble) => trouble,
+                Err(error) => error,
             },
         };
-        if failed.reason == Reason::Throttled.as_str() && since(began, first) < PATIENCE {
-            debug!(runtime = %name, reason = failed.reason, "starts anew: {}", failed.message);
+        if failed.reason == Reason::Throttled && since(began, first) < PATIENCE {
+            debug!(runtime = %name, reason = %failed.reason, "restarting: {}", failed.message);
         } else {
-            warn!(runtime = %name, reason = failed.reason, "starts anew: {}", failed.message);
+            warn!(runtime = %name, reason = %failed.reason, "restarting: {}", failed.message);
             let summary = RuntimeSummary { state: State::Error, message: failed.message, ..RuntimeSummary::default() };
             handle.message().rollup.set(&name, summary);
         }

@@ -2,11 +2,11 @@
 //! each try.
 
 use kube::runtime::watcher::{self, Event};
+use reeve_crds::Reason;
+use reeve_reconciler_engine::live;
 use tracing::{info, warn};
 
 use crate::metrics::Metrics;
-use reeve_reconciler_engine::api_error::Reason;
-use reeve_reconciler_engine::live;
 
 /// How often an API server may ask for some time, as right after an installation, without a word.
 const PATIENCE: u32 = 10;

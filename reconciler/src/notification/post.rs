@@ -9,7 +9,6 @@ use hyper_util::client::legacy::Client as HttpClient;
 use hyper_util::rt::TokioExecutor;
 use kube::Config;
 use kube::client::ConfigExt as _;
-
 use reeve_reconciler_engine::api_error::ApiError;
 
 /// How long anybody may take to answer.

@@ -1,3 +1,5 @@
+use reeve_crds::Reason;
+
 use super::*;
 
 fn notification(body: NotificationBody) -> Notification {
@@ -10,7 +12,8 @@ fn address() -> Address {
 
 #[test]
 fn a_cloud_event_says_who_and_what_in_its_headers_and_why_in_its_body() {
-    let failed = notification(NotificationBody::Failed { reason: "Conflict".into(), message: "web: taken".into() });
+    let failed =
+        notification(NotificationBody::Failed { reason: Reason::Conflict, message: "web: taken".into() });
     let request = request(&failed, NotificationFormat::CloudEvent, &address(), "1", Timestamp::UNIX_EPOCH).unwrap();
     let header = |name: &str| request.headers()[name].to_str().unwrap();
     assert_eq!(header("ce-type"), "dev.reeve.failed");
@@ -48,6 +51,9 @@ fn neither_the_address_nor_the_token_shows_in_a_debug_line() {
 fn only_what_was_asked_for_is_told() {
     let notification: Receiver =
         serde_json::from_value(json!({ "name": "a", "secretRef": { "name": "s" }, "events": ["Failed"] })).unwrap();
-    assert!(wants(&notification, &NotificationBody::Failed { reason: String::new(), message: String::new() }));
+    assert!(wants(
+        &notification,
+        &NotificationBody::Failed { reason: reeve_crds::Reason::Other, message: String::new() }
+    ));
     assert!(!wants(&notification, &NotificationBody::Recovered { message: String::new() }));
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use reeve_reconciler_engine::desired::{Desired, Revision};
 use reeve_renderer::affected::{Affected, affected};
 use reeve_renderer::cache::MemoryCache;
 use reeve_renderer::diagnostic::Diagnostic;
@@ -14,7 +15,6 @@ use reeve_renderer::{released, resolve};
 use serde_json::Value;
 
 use super::object;
-use reeve_reconciler_engine::desired::{Desired, Revision};
 
 /// What is kept of components that many runtimes have alike.
 const CACHE: u64 = 8 << 20;
@@ -76,12 +76,12 @@ pub(super) enum BuildError {
     },
 }
 
-/// The first finding with its place, as a line.
+/// The first error with its place, as a line.
 fn first(findings: &[Diagnostic]) -> String {
-    let Some(finding) = findings.first() else { return "something is wrong with the repository".to_owned() };
-    let place = finding.location.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
-    let help = finding.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
-    format!("{place}{}{help}", finding.message)
+    let Some(error) = findings.first() else { return "something is wrong with the repository".to_owned() };
+    let place = error.location.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+    let help = error.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
+    format!("{place}{}{help}", error.message)
 }
 
 /// The runtimes that have to be told of a revision: their inputs differ, or their file has moved, which their objects name.
@@ -156,7 +156,7 @@ impl RevisionBuilder {
         }
         if findings.has_errors() {
             let mut findings = findings.into_sorted();
-            findings.sort_by_key(|finding| !finding.is_error());
+            findings.sort_by_key(|error| !error.is_error());
             return Err(BuildError::Refused { findings });
         }
         let runtimes = fleet.runtimes.keys().cloned().collect();

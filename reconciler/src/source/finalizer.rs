@@ -6,11 +6,11 @@ use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use reeve_crds::git_source::SourceDeletion;
 use reeve_crds::{GROUP, GitSource, Runtime, VERSION};
+use reeve_reconciler_engine::api_error::ApiError;
+use reeve_reconciler_engine::error::ReconcileError;
 use serde_json::json;
 
 use super::Source;
-use super::status::Finding;
-use reeve_reconciler_engine::api_error::ApiError;
 
 /// What keeps a source until its runtimes are seen to.
 const FINALIZER: &str = "reeve.dev/source";
@@ -59,14 +59,14 @@ impl Source {
     }
 
     /// The source goes: what becomes of a runtime's objects is for its own policy to say.
-    async fn remove_runtime(&self, api: &Api<Runtime>, name: &str) -> Result<(), Finding> {
+    async fn remove_runtime(&self, api: &Api<Runtime>, name: &str) -> Result<(), ReconcileError> {
         match api.delete(name, &DeleteParams::default()).await {
             Ok(_) => Ok(()),
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
             Err(error) => {
                 let api_error = ApiError::of(&error);
                 let message = format!("cannot delete Runtime {name}: {}", api_error.message);
-                Err(Finding::new(api_error.reason.as_str(), message, api_error.transient))
+                Err(ReconcileError::of_request(message, api_error))
             }
         }
     }

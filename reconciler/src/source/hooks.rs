@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use reeve_reconciler_engine::error::ReconcileError;
+use reeve_reconciler_git::{Hook, hook_id, watch_local, webhook_token};
 use tokio::task::JoinSet;
 
 use super::Source;
-use super::status::Finding;
-use reeve_reconciler_git::{Hook, hook_id, watch_local, webhook_token};
 
 /// What a source listens to. Ends with it.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ pub(super) struct WebhookRegistration {
 
 impl Source {
     /// Listens for pushes as the spec says. The Secret is read each time, so that a changed token counts.
-    pub(super) async fn register_webhook(&mut self) -> Result<(), Finding> {
+    pub(super) async fn register_webhook(&mut self) -> Result<(), ReconcileError> {
         let url = self.object.spec.url.clone();
         if self.webhook.local.as_ref() != Some(&url) {
             self.webhook.watch.abort_all();
@@ -36,7 +36,7 @@ impl Source {
         let name = &webhook.secret_ref.name;
         let secret = self.secret(Some(name)).await?.and_then(|secret| secret.data).unwrap_or_default();
         let token = webhook_token(&secret)
-            .map_err(|error| Finding::new(error.reason(), format!("Secret {name}: {error}"), false))?;
+            .map_err(|error| ReconcileError::terminal(error.reason(), format!("Secret {name}: {error}")))?;
         let id = hook_id(&self.namespace, &self.name, &token);
         if self.webhook.hook.as_ref() != Some(&id) {
             self.unregister_webhook();

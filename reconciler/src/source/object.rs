@@ -1,13 +1,12 @@
 //! The Runtime that a file of the repository stands for.
 
 use reeve_crds::{GROUP, Runtime, RuntimeSpec, VERSION};
-use reeve_renderer::resolve::Resolved;
-use serde::Deserialize as _;
-use serde_json::{Map, Value, json};
-
 use reeve_reconciler_engine::patch::to_json;
 use reeve_reconciler_engine::payload;
 use reeve_reconciler_engine::runtime::FINALIZER;
+use reeve_renderer::resolve::Resolved;
+use serde::Deserialize as _;
+use serde_json::{Map, Value, json};
 
 /// The object of a runtime as it is applied: everything but what belongs to people.
 pub(super) fn runtime(resolved: &Resolved, source: &str) -> Value {

@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use futures::{StreamExt as _, stream};
 use jiff::Timestamp;
+use reeve_crds::Reason;
 use reeve_crds::State;
-use reeve_crds::condition::reason;
 use reeve_crds::runtime::policy::DeletionPolicy;
+use reeve_reconciler_engine::clock::after;
+use reeve_reconciler_engine::error::ReconcileError;
+use reeve_reconciler_engine::notification::NotificationBody;
 
 use super::Source;
 use super::builder::{Before, Changed, RenderedRevision};
 use super::publication::{Accepted, BATCH, Batch, Leftover, OverBudget};
-use super::status::Finding;
-use reeve_reconciler_engine::clock::after;
-use reeve_reconciler_engine::notification::NotificationBody;
 
 const WRITES_AT_ONCE: usize = 8;
 
@@ -78,10 +78,10 @@ impl Source {
     /// Tells if more would be removed than is allowed.
     fn judge_removals(&mut self) {
         match self.report.withheld.clone() {
-            Some(finding) => {
-                if self.record_failure("removals", &finding) {
+            Some(error) => {
+                if self.record_failure("removals", &error) {
                     let revision = self.active.as_ref().map(|it| it.revision.shown.to_string()).unwrap_or_default();
-                    self.notify(NotificationBody::Rejected { revision, message: finding.message });
+                    self.notify(NotificationBody::Rejected { revision, message: error.message });
                 }
             }
             None => self.recovered("removals"),
@@ -126,7 +126,7 @@ impl Source {
         for (name, result) in results {
             match result {
                 Ok(()) => self.report.unwritten.remove(&name),
-                Err(finding) => self.report.unwritten.insert(name, finding),
+                Err(error) => self.report.unwritten.insert(name, error),
             };
         }
         if self.publication.is_written() {
@@ -136,8 +136,8 @@ impl Source {
 
     /// All Runtimes were written, or it was tried.
     fn end_round(&mut self) {
-        if let Some(finding) = self.report.unwritten() {
-            self.record_failure("runtimes", &finding);
+        if let Some(error) = self.report.unwritten() {
+            self.record_failure("runtimes", &error);
             self.writing.failures += 1;
             self.writing.retry_at = after(self.with.engine.clock.now(), self.pause(self.writing.failures));
         } else {
@@ -163,12 +163,12 @@ impl Source {
 }
 
 /// What is told of removals that are withheld.
-fn over_budget(over: OverBudget, example: &str) -> Finding {
+fn over_budget(over: OverBudget, example: &str) -> ReconcileError {
     let OverBudget { removed, all, limit } = over;
     let message = format!(
         "{removed} of {all} runtimes with deletionPolicy Delete have no file any more, such as {example}, and \
          limits.removals allows {limit}: none of them is removed; revert the commit, or raise limits.removals in \
          fleet.yaml by a commit of its own"
     );
-    Finding::new(reason::OVER_BUDGET, message, false)
+    ReconcileError::terminal(Reason::OverBudget, message)
 }

@@ -5,59 +5,61 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::{Api, Resource as _};
+use reeve_crds::Reason;
 use reeve_crds::{GROUP, GitSource, State, VERSION};
-use serde_json::Value;
-use tracing::{info, warn};
-
-use super::Source;
-use super::status::{self, Finding};
 use reeve_reconciler_engine::conditions::keep_transition_times;
 use reeve_reconciler_engine::desired::Revision;
+use reeve_reconciler_engine::error::ReconcileError;
 use reeve_reconciler_engine::event::{self, EventDraft};
 use reeve_reconciler_engine::notification::NotificationBody;
 use reeve_reconciler_engine::patch::{patch_status, to_json};
 use reeve_reconciler_engine::rollup::RuntimeSummary;
+use serde_json::Value;
+use tracing::{info, warn};
+
+use super::Source;
+use super::status;
 
 /// Failures in a row after which people are told.
 const REPEATED: u32 = 3;
 
 impl Source {
     /// There is no new revision to be had; the last good one stays in force.
-    pub(super) async fn unfetched(&mut self, finding: Finding) {
+    pub(super) async fn unfetched(&mut self, error: ReconcileError) {
         self.failures += 1;
-        self.record_failure("fetch", &finding);
-        self.report.unfetched(finding, self.with.engine.clock.now());
+        self.record_failure("fetch", &error);
+        self.report.unfetched(error, self.with.engine.clock.now());
         self.restore_last_good().await;
     }
 
     /// There is a new revision that cannot be used; the last good one stays in force.
-    pub(super) async fn refused(&mut self, revision: &Revision, finding: Finding) {
-        let message = format!("{} is refused: {}", revision.shown, finding.message);
-        self.record_failure("revision", &Finding::new(finding.reason, message, false));
+    pub(super) async fn refused(&mut self, revision: &Revision, error: ReconcileError) {
+        let message = format!("{} is refused: {}", revision.shown, error.message);
+        self.record_failure("revision", &ReconcileError::terminal(error.reason, message));
         let before = self.report.rejected.as_ref().and_then(|rejected| rejected.commit.as_deref());
         // After a restart it is looked at again, which is no news.
         if before != Some(&*revision.commit) {
             self.notify(NotificationBody::Rejected {
                 revision: revision.shown.to_string(),
-                message: finding.message.clone(),
+                message: error.message.clone(),
             });
         }
-        self.report.reject(revision, finding, self.with.engine.clock.now());
+        self.report.reject(revision, &error, self.with.engine.clock.now());
         self.restore_last_good().await;
     }
 
     /// Tells people once that it fails again and again, and once that it does no longer.
     pub(super) fn notify_failure(&mut self) {
-        let unread = self.report.trouble().map(|finding| {
+        let unread = self.report.fetch_error().map(|error| {
             let last_good = self.report.revision.as_deref().unwrap_or("nothing yet");
-            let message = format!("{} (last good: {last_good})", finding.message);
-            (finding.reason, message, "the repository is read again")
+            let message = format!("{} (last good: {last_good})", error.message);
+            (error.reason, message, "the repository is read again")
         });
         let unwritten = || self.report.unwritten().map(|it| (it.reason, it.message, "all Runtimes are written again"));
-        let news = match (unread.or_else(unwritten), self.failing) {
+        let body = match (unread.or_else(unwritten), self.failing) {
             (Some((reason, message, well)), None) if self.failures.max(self.writing.failures) >= REPEATED => {
                 self.failing = Some(well);
-                NotificationBody::Failed { reason: reason.to_owned(), message }
+                NotificationBody::Failed { reason, message }
             }
             (None, Some(well)) => {
                 self.failing = None;
@@ -65,26 +67,26 @@ impl Source {
             }
             (Some(_), _) | (None, None) => return,
         };
-        self.notify(news);
+        self.notify(body);
     }
 
-    pub(super) fn notify(&self, news: NotificationBody) {
-        self.with.engine.notifications.send_of_source(&self.namespace, &self.name, news);
+    pub(super) fn notify(&self, body: NotificationBody) {
+        self.with.engine.notifications.send_of_source(&self.namespace, &self.name, body);
     }
 
     /// One line and one event per changed failure. True if it was told now.
-    pub(super) fn record_failure(&mut self, about: &'static str, finding: &Finding) -> bool {
-        let is_new = self.is_new(about, finding);
+    pub(super) fn record_failure(&mut self, about: &'static str, error: &ReconcileError) -> bool {
+        let is_new = self.is_new(about, error);
         if is_new {
-            warn!(source = %self.name, reason = finding.reason, "{}", finding.message);
-            self.report.events.push((true, finding.reason.to_owned(), finding.message.clone()));
+            warn!(source = %self.name, reason = %error.reason, "{}", error.message);
+            self.report.events.push((true, error.reason, error.message.clone()));
         }
         is_new
     }
 
     /// Whether this was not the last that was told about it. From now on it is.
-    pub(super) fn is_new(&mut self, about: &'static str, finding: &Finding) -> bool {
-        let line = format!("{}: {}", finding.reason, finding.message);
+    pub(super) fn is_new(&mut self, about: &'static str, error: &ReconcileError) -> bool {
+        let line = format!("{}: {}", error.reason, error.message);
         self.told.insert(about, line.clone()) != Some(line)
     }
 
@@ -98,7 +100,7 @@ impl Source {
     pub(super) async fn publish_status(&mut self) {
         let events = std::mem::take(&mut self.report.events);
         for (warning, reason, message) in events {
-            self.event(warning, &reason, message).await;
+            self.event(warning, reason, message).await;
         }
         if self.publication.is_written() {
             self.report.handled = self.request.take().or(self.report.handled.take());
@@ -140,7 +142,7 @@ impl Source {
         summaries
     }
 
-    pub(super) async fn event(&self, warning: bool, reason: &str, message: String) {
+    pub(super) async fn event(&self, warning: bool, reason: Reason, message: String) {
         let Ok(own) = self.with.engine.cluster.own() else { return };
         let at = self.with.engine.clock.now();
         let reference = ObjectReference {
@@ -151,6 +153,6 @@ impl Source {
             uid: self.object.metadata.uid.clone(),
             ..ObjectReference::default()
         };
-        event::publish(own, reference, &EventDraft { warning, reason: reason.to_owned(), note: message, at }).await;
+        event::publish(own, reference, &EventDraft { warning, reason, note: message, at }).await;
     }
 }

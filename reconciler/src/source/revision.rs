@@ -1,14 +1,15 @@
 //! From a fetched commit to the revision in force: built, judged, and put in force if it is good.
 
+use reeve_crds::Reason;
+use reeve_reconciler_engine::clock::since;
+use reeve_reconciler_engine::desired::Revision;
+use reeve_reconciler_engine::error::ReconcileError;
+use reeve_reconciler_engine::hash;
+use reeve_reconciler_git::{CommitFacts, Fetched};
 use tracing::{info, warn};
 
 use super::builder::{BuildError, RenderedRevision};
-use super::status::Finding;
 use super::{ActiveRevision, Source};
-use reeve_reconciler_engine::clock::since;
-use reeve_reconciler_engine::desired::Revision;
-use reeve_reconciler_engine::hash;
-use reeve_reconciler_git::{CommitFacts, Fetched};
 
 impl Source {
     /// Takes a fetched commit if it is another than the one in force, and good.
@@ -43,14 +44,14 @@ impl Source {
         metrics.rendered(since(self.with.engine.clock.now(), began));
         match &rendered {
             Ok(_) => metrics.revision("accepted"),
-            Err(finding) if finding.transient => {}
+            Err(error) if error.transient => {}
             Err(_) => metrics.revision("rejected"),
         }
         match rendered {
             Ok(rendered) => self.accepted(fetched, ActiveRevision { url, path, revision }, rendered).await,
             // Nothing is wrong with the commit: it is tried again.
-            Err(finding) if finding.transient => self.unfetched(finding).await,
-            Err(finding) => self.refused(&revision, finding).await,
+            Err(error) if error.transient => self.unfetched(error).await,
+            Err(error) => self.refused(&revision, error).await,
         }
     }
 
@@ -62,7 +63,7 @@ impl Source {
             let signed = self.report.signed_by().map(|by| format!(", signed by {by}")).unwrap_or_default();
             let CommitFacts { subject, author, .. } = &fetched.commit;
             let message = format!("{} is in force: {subject} ({author}){signed}", revision.shown);
-            self.event(false, "Accepted", message).await;
+            self.event(false, Reason::Accepted, message).await;
         }
         self.recovered("revision");
         self.activate(active, rendered).await;
@@ -94,16 +95,16 @@ impl Source {
             self.build(&revision).await
         } else {
             let message = "it was not in force here with this url and path, and spec.verify asks for a signature";
-            Err(Finding::new("Unsigned", message, false))
+            Err(ReconcileError::terminal(Reason::Unsigned, message))
         };
         match rendered {
             Ok(rendered) => {
                 info!(source = %self.name, revision = %revision.shown, "the last good revision is in force");
                 self.activate(ActiveRevision { url, path, revision }, rendered).await;
             }
-            Err(finding) => {
-                if self.is_new("last good", &finding) {
-                    warn!(source = %self.name, revision = %revision.shown, "the last good revision cannot be used: {}", finding.message);
+            Err(error) => {
+                if self.is_new("last good", &error) {
+                    warn!(source = %self.name, revision = %revision.shown, "the last good revision cannot be used: {}", error.message);
                 }
             }
         }
@@ -135,14 +136,14 @@ impl Source {
     }
 
     /// Reads, checks and renders a revision.
-    async fn build(&mut self, revision: &Revision) -> Result<RenderedRevision, Finding> {
+    async fn build(&mut self, revision: &Revision) -> Result<RenderedRevision, ReconcileError> {
         let (mirrors, builder) = (self.with.mirrors.clone(), self.builder.clone());
         let (url, path) = (self.object.spec.url.clone(), self.object.spec.path.clone());
         let before = self.active.clone();
         let (namespace, source, wanted) = (self.namespace.clone(), self.name.clone(), revision.clone());
         let rendered = tokio::task::spawn_blocking(move || {
             let unreadable = |error: reeve_reconciler_git::MirrorError| {
-                Finding::new(error.reason(), reeve_process::error_chain(&error), false)
+                ReconcileError::terminal(error.reason(), reeve_process::error_chain(&error))
             };
             let tree = mirrors.tree(&url, &wanted.commit, &path).map_err(unreadable)?;
             let before =
@@ -150,19 +151,22 @@ impl Source {
             let before = before.as_ref().map(|tree| tree as &dyn reeve_renderer::tree::Tree);
             builder.build(&tree, before, &wanted, (&namespace, &source)).map_err(|error| match error {
                 BuildError::Refused { ref findings } => {
-                    let errors = findings.iter().filter(|finding| finding.is_error());
-                    let reason = if errors.clone().any(|finding| finding.code == "released-chart") {
-                        "ReleasedChartChanged"
+                    let errors = findings.iter().filter(|error| error.is_error());
+                    let reason = if errors.clone().any(|error| error.code == "released-chart") {
+                        Reason::ReleasedChartChanged
                     } else {
-                        "Invalid"
+                        Reason::Invalid
                     };
-                    Finding { count: Some(errors.count()), ..Finding::new(reason, error.to_string(), false) }
+                    ReconcileError { count: errors.count(), ..ReconcileError::terminal(reason, error.to_string()) }
                 }
-                BuildError::Read(_) => Finding::new("Unreadable", reeve_process::error_chain(&error), true),
+                BuildError::Read(_) => {
+                    ReconcileError::transient(Reason::Unreadable, reeve_process::error_chain(&error))
+                }
             })
         });
-        let rendered =
-            rendered.await.unwrap_or_else(|_| Err(Finding::new("Unreadable", "the render broke off", true)))?;
+        let rendered = rendered
+            .await
+            .unwrap_or_else(|_| Err(ReconcileError::transient(Reason::Unreadable, "the render broke off")))?;
         self.check_claims(&rendered).await?;
         Ok(rendered)
     }

@@ -5,40 +5,21 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use reeve_crds::condition::{Condition, reason, types};
+use reeve_crds::Reason;
+use reeve_crds::condition::{Condition, types};
 use reeve_crds::git_source::status::{Commit, NotReady, Rejected, RuntimeCounts};
 use reeve_crds::{GitSource, GitSourceStatus, State};
-
-use crate::metrics::SourceFacts;
-use reeve_reconciler_engine::conditions::set_condition;
+use reeve_reconciler_engine::conditions::{MESSAGE, set_condition};
 use reeve_reconciler_engine::desired::Revision;
+use reeve_reconciler_engine::error::ReconcileError;
 use reeve_reconciler_engine::rollup::{RuntimeSummary, severity};
 use reeve_reconciler_engine::text::truncate;
 use reeve_reconciler_git::{CommitFacts, Fetched, is_signature_reason};
 
-const MESSAGE: usize = 1024;
+use crate::metrics::SourceFacts;
 
 /// Letters that a status takes of the keys that signed a commit.
 const SIGNED_BY: usize = 256;
-
-/// Something that is wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Finding {
-    /// In one word.
-    pub(super) reason: &'static str,
-    /// In a sentence.
-    pub(super) message: String,
-    /// Whether it may go away by itself.
-    pub(super) transient: bool,
-    /// How many there are in all, if this is the first of many.
-    pub(super) count: Option<usize>,
-}
-
-impl Finding {
-    pub(super) fn new(reason: &'static str, message: impl Into<String>, transient: bool) -> Self {
-        Self { reason, message: truncate(&message.into(), MESSAGE), transient, count: None }
-    }
-}
 
 /// What is known of a source.
 #[derive(Clone, Debug, Default)]
@@ -50,7 +31,7 @@ pub(super) struct Report {
     /// The generation of the spec that was looked at before the process started.
     observed: Option<i64>,
     /// Why runtimes without a file are not removed.
-    pub(super) withheld: Option<Finding>,
+    pub(super) withheld: Option<ReconcileError>,
     /// How many Runtimes are yet to be written, and how many runtimes are yet to go.
     pub(super) left: (usize, usize),
     /// The spec for which the revision was refused.
@@ -60,18 +41,18 @@ pub(super) struct Report {
     /// When the last good fetch was, or the first look.
     fetched_at: Option<Timestamp>,
     /// Why the last fetch failed, and since when.
-    unfetched: Option<(Finding, Timestamp)>,
+    unfetched: Option<(ReconcileError, Timestamp)>,
     /// Why Runtimes are not what the revision in force makes of them.
-    pub(super) unwritten: BTreeMap<Arc<str>, Finding>,
+    pub(super) unwritten: BTreeMap<Arc<str>, ReconcileError>,
     /// Why pushes are not told of.
-    pub(super) webhook_failure: Option<Finding>,
+    pub(super) webhook_failure: Option<ReconcileError>,
     /// What was signed last as it should be, and by whom.
     verified: Option<(String, String)>,
     /// Why nothing is trusted, or what is in force is not.
-    distrust: Option<Finding>,
+    distrust: Option<ReconcileError>,
     conditions: Vec<Condition>,
     /// Events that are yet to be told.
-    pub(super) events: Vec<(bool, String, String)>,
+    pub(super) events: Vec<(bool, Reason, String)>,
 }
 
 impl From<GitSourceStatus> for Report {
@@ -101,14 +82,14 @@ impl Report {
         self.unfetched = None;
     }
 
-    pub(super) fn unfetched(&mut self, finding: Finding, now: Timestamp) {
+    pub(super) fn unfetched(&mut self, error: ReconcileError, now: Timestamp) {
         let since = self.unfetched.as_ref().map_or(now, |(_, since)| *since);
-        self.unfetched = Some((finding, since));
+        self.unfetched = Some((error, since));
     }
 
     /// Why there is no revision to be had or to be trusted, if so.
-    pub(super) fn trouble(&self) -> Option<&Finding> {
-        self.unfetched.as_ref().map(|(finding, _)| finding).or(self.distrust.as_ref())
+    pub(super) fn fetch_error(&self) -> Option<&ReconcileError> {
+        self.unfetched.as_ref().map(|(error, _)| error).or(self.distrust.as_ref())
     }
 
     pub(super) fn is_fetched(&self) -> bool {
@@ -116,13 +97,16 @@ impl Report {
     }
 
     /// Why a Runtime cannot be written, and how many others cannot be.
-    pub(super) fn unwritten(&self) -> Option<Finding> {
+    pub(super) fn unwritten(&self) -> Option<ReconcileError> {
         let (_, first) = self.unwritten.first_key_value()?;
         let others = match self.unwritten.len() - 1 {
             0 => String::new(),
             others => format!("; so it is with {others} more"),
         };
-        Some(Finding::new(first.reason, format!("{}{others}", first.message), first.transient))
+        Some(ReconcileError {
+            transient: first.transient,
+            ..ReconcileError::new(first.reason, format!("{}{others}", first.message))
+        })
     }
 
     /// What was fetched is signed as it should be, or need not be signed.
@@ -136,9 +120,9 @@ impl Report {
     }
 
     /// Nothing can be trusted, or what is in force cannot be.
-    pub(super) fn distrust(&mut self, finding: Finding) {
+    pub(super) fn distrust(&mut self, error: ReconcileError) {
         self.verified = None;
-        self.distrust = Some(finding);
+        self.distrust = Some(error);
     }
 
     /// What was fetched cannot be trusted, which says nothing of what is in force.
@@ -175,14 +159,15 @@ impl Report {
         });
     }
 
-    pub(super) fn reject(&mut self, revision: &Revision, finding: Finding, now: Timestamp) {
+    pub(super) fn reject(&mut self, revision: &Revision, error: &ReconcileError, now: Timestamp) {
         let before = self.rejected.as_ref().filter(|before| before.commit.as_deref() == Some(&*revision.commit));
+        let is_about_content = matches!(error.reason, Reason::Invalid | Reason::ReleasedChartChanged);
         self.rejected = Some(Rejected {
             revision: revision.shown.to_string(),
             commit: Some(revision.commit.to_string()),
-            reason: finding.reason.to_owned(),
-            message: finding.message,
-            findings: finding.count.and_then(|count| i32::try_from(count).ok()),
+            reason: error.reason.to_string(),
+            message: truncate(&error.message, MESSAGE),
+            findings: is_about_content.then(|| i32::try_from(error.count).unwrap_or(i32::MAX)),
             since: before.and_then(|before| before.since.clone()).or(Some(Time(now))),
         });
         self.rejected_for = self.generation;
@@ -194,10 +179,10 @@ impl Report {
     }
 
     /// Why the Runtimes are not what the revision in force says, if so.
-    fn unpublished(&self) -> Option<Finding> {
+    fn unpublished(&self) -> Option<ReconcileError> {
         let progress = |(writes, removals)| {
             let message = format!("{writes} Runtimes have yet to be written, and {removals} to go");
-            Finding::new(reason::PROGRESSING, message, true)
+            ReconcileError::transient(Reason::Progressing, message)
         };
         let left = Some(self.left).filter(|left| *left != (0, 0)).map(progress);
         // That something is withheld has to be known after a restart.
@@ -229,9 +214,9 @@ pub(super) fn distrust(status: &GitSourceStatus) -> Option<String> {
 }
 
 /// What conditions say if runtimes were not removed then because they were too many.
-pub(super) fn withheld(conditions: &[Condition]) -> Option<Finding> {
-    let is_it = |condition: &&Condition| condition.type_ == types::PUBLISHED && condition.reason == reason::OVER_BUDGET;
-    conditions.iter().find(is_it).map(|condition| Finding::new(reason::OVER_BUDGET, &*condition.message, false))
+pub(super) fn withheld(conditions: &[Condition]) -> Option<ReconcileError> {
+    let is_it = |condition: &&Condition| condition.type_ == types::PUBLISHED && condition.reason == Reason::OverBudget;
+    conditions.iter().find(is_it).map(|condition| ReconcileError::terminal(Reason::OverBudget, &*condition.message))
 }
 
 /// The status of a source.
@@ -247,37 +232,37 @@ pub(super) fn source(
         .max_by_key(|(_, summary)| severity(summary.state));
     let (state, why, message) = summary(report, object, worst);
     let mut conditions = report.conditions.clone();
-    let mut set = |kind, holds, reason: &str, message: &str| {
+    let mut set = |kind, holds, reason: Reason, message: &str| {
         set_condition(&mut conditions, kind, holds, reason, message, report.generation, now);
     };
-    set(types::READY, state == State::Ready, &why, &message);
+    set(types::READY, state == State::Ready, why, &message);
     match &report.unfetched {
-        Some((finding, _)) => set(types::FETCHED, false, finding.reason, &finding.message),
-        None => set(types::FETCHED, true, reason::SUCCEEDED, "the repository was reached"),
+        Some((error, _)) => set(types::FETCHED, false, error.reason, &error.message),
+        None => set(types::FETCHED, true, Reason::Succeeded, "the repository was reached"),
     }
     let (unsigned, invalid) = match &report.rejected {
-        Some(rejected) if is_signature_reason(&rejected.reason) => (Some(rejected), None),
+        Some(rejected) if is_signature_reason(reason_of(rejected)) => (Some(rejected), None),
         rejected => (None, rejected.as_ref()),
     };
     match invalid {
-        Some(rejected) => set(types::VALIDATED, false, &rejected.reason, &rejected.message),
+        Some(rejected) => set(types::VALIDATED, false, reason_of(rejected), &rejected.message),
         None if report.revision.is_some() => {
-            set(types::VALIDATED, true, reason::SUCCEEDED, "the whole repository is valid");
+            set(types::VALIDATED, true, Reason::Succeeded, "the whole repository is valid");
         }
         None => {}
     }
     match (&report.distrust, unsigned, &report.verified) {
-        (Some(finding), ..) => set(types::VERIFIED, false, finding.reason, &finding.message),
-        (None, Some(rejected), _) => set(types::VERIFIED, false, &rejected.reason, &rejected.message),
+        (Some(error), ..) => set(types::VERIFIED, false, error.reason, &error.message),
+        (None, Some(rejected), _) => set(types::VERIFIED, false, reason_of(rejected), &rejected.message),
         (None, None, Some((revision, by))) => {
-            set(types::VERIFIED, true, reason::SUCCEEDED, &format!("{revision} is signed by {by}"));
+            set(types::VERIFIED, true, Reason::Succeeded, &format!("{revision} is signed by {by}"));
         }
         (None, None, None) => {}
     }
     match report.unpublished() {
-        Some(finding) => set(types::PUBLISHED, false, finding.reason, &finding.message),
+        Some(error) => set(types::PUBLISHED, false, error.reason, &error.message),
         None if report.revision.is_some() => {
-            set(types::PUBLISHED, true, reason::SUCCEEDED, "the Runtimes are what the revision says");
+            set(types::PUBLISHED, true, Reason::Succeeded, "the Runtimes are what the revision says");
         }
         None => {}
     }
@@ -298,50 +283,53 @@ pub(super) fn source(
     }
 }
 
+/// The reason of a refused revision. A word of another version means the same as ours for a broken one.
+pub(super) fn reason_of(rejected: &Rejected) -> Reason {
+    rejected.reason.parse().unwrap_or(Reason::Invalid)
+}
+
 type Worst<'a> = Option<(&'a Arc<str>, &'a RuntimeSummary)>;
 
-fn summary(report: &Report, object: &GitSource, worst: Worst<'_>) -> (State, String, String) {
+fn summary(report: &Report, object: &GitSource, worst: Worst<'_>) -> (State, Reason, String) {
     if object.metadata.deletion_timestamp.is_some() {
-        return (State::Deleting, reason::PROGRESSING.to_owned(), "it is being deleted".to_owned());
+        return (State::Deleting, Reason::Progressing, "it is being deleted".to_owned());
     }
     if object.spec.suspend {
-        return (State::Suspended, reason::SUSPENDED.to_owned(), "spec.suspend is set".to_owned());
+        return (State::Suspended, Reason::Suspended, "spec.suspend is set".to_owned());
     }
-    if let Some(finding) = report.trouble() {
-        let state = if finding.transient { State::Error } else { State::Warning };
-        return (state, finding.reason.to_owned(), finding.message.clone());
+    if let Some(error) = report.fetch_error() {
+        return (error.state(), error.reason, error.message.clone());
     }
     if let Some(rejected) = &report.rejected {
         return (
             State::Warning,
-            rejected.reason.clone(),
+            reason_of(rejected),
             format!("{} is refused: {}", rejected.revision, rejected.message),
         );
     }
-    if let Some(finding) = report.unwritten() {
-        let state = if finding.transient { State::Error } else { State::Warning };
-        return (state, finding.reason.to_owned(), finding.message);
+    if let Some(error) = report.unwritten() {
+        return (error.state(), error.reason, error.message);
     }
-    if let Some(finding) = &report.withheld {
-        return (State::Warning, finding.reason.to_owned(), finding.message.clone());
+    if let Some(error) = &report.withheld {
+        return (State::Warning, error.reason, error.message.clone());
     }
     if report.revision.is_none() {
-        return (State::Processing, reason::PROGRESSING.to_owned(), "nothing was fetched yet".to_owned());
+        return (State::Processing, Reason::Progressing, "nothing was fetched yet".to_owned());
     }
-    if let Some(finding) = &report.webhook_failure {
-        let message = format!("spec.webhook: {}; until then pushes are seen with the interval", finding.message);
-        return (State::Warning, finding.reason.to_owned(), message);
+    if let Some(error) = &report.webhook_failure {
+        let message = format!("spec.webhook: {}; until then pushes are seen with the interval", error.message);
+        return (State::Warning, error.reason, message);
     }
     match worst {
-        None => (State::Ready, reason::SUCCEEDED.to_owned(), "all runtimes are ready".to_owned()),
+        None => (State::Ready, Reason::Succeeded, "all runtimes are ready".to_owned()),
         Some((_, RuntimeSummary { state: State::Suspended, .. })) => {
-            (State::Ready, reason::SUCCEEDED.to_owned(), "all runtimes are ready or suspended".to_owned())
+            (State::Ready, Reason::Succeeded, "all runtimes are ready or suspended".to_owned())
         }
         // That a runtime goes does not mean that its source does.
         Some((name, RuntimeSummary { state: State::Deleting, message, .. })) => {
-            (State::Processing, reason::PROGRESSING.to_owned(), format!("{name} is on its way out: {message}"))
+            (State::Processing, Reason::Progressing, format!("{name} is on its way out: {message}"))
         }
-        Some((name, summary)) => (summary.state, "RuntimeNotReady".to_owned(), format!("{name}: {}", summary.message)),
+        Some((name, summary)) => (summary.state, Reason::RuntimeNotReady, format!("{name}: {}", summary.message)),
     }
 }
 

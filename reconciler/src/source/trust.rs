@@ -3,22 +3,23 @@
 //! What is not trusted is never taken up. What is in force stays so, also when its key is trusted no more: to take a
 //! running system away is no answer to a doubt.
 
+use reeve_crds::Reason;
 use reeve_crds::git_source::Verify;
-
-use super::Source;
-use super::status::Finding;
 use reeve_reconciler_engine::desired::Revision;
+use reeve_reconciler_engine::error::ReconcileError;
 use reeve_reconciler_engine::notification::NotificationBody;
 use reeve_reconciler_git::{Fetched, MirrorError, SignedBy, TrustedKeys, is_signature_reason};
+
+use super::{Source, status};
 
 /// Why a revision cannot be trusted.
 enum Distrust {
     /// Nobody can be: the keys cannot be had.
-    Keys(Finding),
+    Keys(ReconcileError),
     /// It is not signed, or not as it should be.
-    Revision(Finding),
+    Revision(ReconcileError),
     /// It cannot be told now.
-    Passing(Finding),
+    Passing(ReconcileError),
 }
 
 impl Source {
@@ -30,7 +31,7 @@ impl Source {
                 self.recovered("signature");
                 let rejected = &mut self.report.rejected;
                 // For all else that may be wrong with it, it was not looked at yet.
-                if rejected.take_if(|rejected| is_signature_reason(&rejected.reason)).is_some() {
+                if rejected.take_if(|rejected| is_signature_reason(status::reason_of(rejected))).is_some() {
                     self.recovered("revision");
                 }
                 return true;
@@ -38,40 +39,40 @@ impl Source {
             Err(distrust) => distrust,
         };
         match distrust {
-            Distrust::Keys(finding) => {
+            Distrust::Keys(error) => {
                 self.failures += 1;
-                self.record_failure("signature", &finding);
-                self.report.distrust(finding);
+                self.record_failure("signature", &error);
+                self.report.distrust(error);
                 self.restore_last_good().await;
             }
-            Distrust::Revision(finding) if self.report.is_in_force(fetched) => {
-                self.doubted(fetched, &finding).await;
+            Distrust::Revision(error) if self.report.is_in_force(fetched) => {
+                self.doubted(fetched, &error).await;
             }
-            Distrust::Revision(finding) => self.untrusted(fetched, finding).await,
-            Distrust::Passing(finding) => self.unfetched(finding).await,
+            Distrust::Revision(error) => self.untrusted(fetched, error).await,
+            Distrust::Passing(error) => self.unfetched(error).await,
         }
         false
     }
 
     /// What is in force would not be taken up again.
-    async fn doubted(&mut self, fetched: &Fetched, finding: &Finding) {
-        let message = format!("{} stays in force, but is no longer trusted: {}", fetched.revision, finding.message);
-        let finding = Finding::new(finding.reason, message, false);
-        if self.record_failure("signature", &finding) {
+    async fn doubted(&mut self, fetched: &Fetched, error: &ReconcileError) {
+        let message = format!("{} stays in force, but is no longer trusted: {}", fetched.revision, error.message);
+        let error = ReconcileError::terminal(error.reason, message);
+        if self.record_failure("signature", &error) {
             self.notify(NotificationBody::Rejected {
                 revision: fetched.revision.clone(),
-                message: finding.message.clone(),
+                message: error.message.clone(),
             });
         }
         if self.report.rejected.take().is_some() {
             self.recovered("revision");
         }
-        self.report.distrust(finding);
+        self.report.distrust(error);
         self.restore_last_good().await;
     }
 
     /// There is a revision that was never in force, and is not trusted.
-    async fn untrusted(&mut self, fetched: &Fetched, finding: Finding) {
+    async fn untrusted(&mut self, fetched: &Fetched, error: ReconcileError) {
         let revision = Revision { shown: fetched.revision.as_str().into(), commit: fetched.commit.id.as_str().into() };
         let before = self.report.rejected.as_ref();
         if before.is_none_or(|before| before.commit.as_deref() != Some(&*revision.commit)) {
@@ -79,7 +80,7 @@ impl Source {
         }
         self.report.untrust();
         self.recovered("signature");
-        self.refused(&revision, finding).await;
+        self.refused(&revision, error).await;
     }
 
     /// Who signed what was fetched; nobody if nobody need have.
@@ -92,11 +93,14 @@ impl Source {
         let now = self.with.engine.clock.now();
         let checked = tokio::task::spawn_blocking(move || {
             let keys = TrustedKeys::from_secret(&data).map_err(|error| {
-                Distrust::Keys(Finding::new(error.reason(), format!("Secret {name} of spec.verify {error}"), false))
+                Distrust::Keys(ReconcileError::terminal(
+                    error.reason(),
+                    format!("Secret {name} of spec.verify {error}"),
+                ))
             })?;
             let objects = mirrors.signed_objects(&url, &fetched).map_err(|error| unreadable(&error))?;
             let signed_by = keys.check(mode, &objects, now);
-            signed_by.map_err(|error| Distrust::Revision(Finding::new(error.reason(), error.to_string(), false)))
+            signed_by.map_err(|error| Distrust::Revision(ReconcileError::terminal(error.reason(), error.to_string())))
         });
         checked.await.map_or_else(|_| Err(broken_off()), |checked| checked.map(Some))
     }
@@ -105,15 +109,15 @@ impl Source {
 /// No signature may break us; one that does is not one to trust.
 fn broken_off() -> Distrust {
     let message = "the check of its signature broke off: report it, with the log";
-    Distrust::Revision(Finding::new("BadSignature", message, false))
+    Distrust::Revision(ReconcileError::terminal(Reason::BadSignature, message))
 }
 
 fn unreadable(error: &MirrorError) -> Distrust {
     let message = reeve_process::error_chain(error);
     match error {
-        MirrorError::TooLarge { .. } => Distrust::Revision(Finding::new(error.reason(), message, false)),
+        MirrorError::TooLarge { .. } => Distrust::Revision(ReconcileError::terminal(error.reason(), message)),
         MirrorError::Read(_) | MirrorError::NoFolder { .. } | MirrorError::Keep { .. } | MirrorError::Folder { .. } => {
-            Distrust::Passing(Finding::new(error.reason(), message, true))
+            Distrust::Passing(ReconcileError::transient(error.reason(), message))
         }
     }
 }

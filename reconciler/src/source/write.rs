@@ -4,28 +4,30 @@ use std::sync::Arc;
 
 use kube::Api;
 use kube::api::{Patch, PatchParams};
+use reeve_crds::Reason;
 use reeve_crds::{GitSource, Runtime, State};
+use reeve_reconciler_engine::FIELD_MANAGER;
+use reeve_reconciler_engine::api_error::ApiError;
+use reeve_reconciler_engine::error::ReconcileError;
+use reeve_reconciler_engine::rollup::RuntimeSummary;
+use reeve_reconciler_engine::runtime::DesiredState;
 use serde_json::Value;
 
 use super::Source;
 use super::builder::{Changed, RenderedRevision};
 use super::object::is_as;
-use super::status::Finding;
-use reeve_reconciler_engine::FIELD_MANAGER;
-use reeve_reconciler_engine::api_error::{ApiError, Reason};
-use reeve_reconciler_engine::rollup::RuntimeSummary;
-use reeve_reconciler_engine::runtime::DesiredState;
 
 impl Source {
-    pub(super) fn runtimes(&self) -> Result<Api<Runtime>, Finding> {
+    pub(super) fn runtimes(&self) -> Result<Api<Runtime>, ReconcileError> {
         let own = self.with.engine.cluster.own();
-        let own = own.map_err(|error| Finding::new("Unreachable", reeve_process::error_chain(&error), true))?;
+        let own =
+            own.map_err(|error| ReconcileError::transient(Reason::Unreachable, reeve_process::error_chain(&error)))?;
         Ok(Api::namespaced(own, &self.namespace))
     }
 
     /// A revision that has a runtime of another source is a mistake in Git, unlike all else that may keep a Runtime from
     /// being written.
-    pub(super) async fn check_claims(&self, rendered: &RenderedRevision) -> Result<(), Finding> {
+    pub(super) async fn check_claims(&self, rendered: &RenderedRevision) -> Result<(), ReconcileError> {
         let mut asked = std::collections::BTreeSet::new();
         for (name, ..) in &rendered.changed {
             let is_asked = self.other_named(name).is_none_or(|other| !asked.insert(other));
@@ -36,10 +38,10 @@ impl Source {
         Ok(())
     }
 
-    pub(super) async fn write_runtime(&self, changed: Changed) -> (Arc<str>, Result<(), Finding>) {
+    pub(super) async fn write_runtime(&self, changed: Changed) -> (Arc<str>, Result<(), ReconcileError>) {
         let written = match self.runtimes() {
             Ok(api) => self.apply_runtime(&api, &changed.0, &changed.2).await,
-            Err(finding) => Err(finding),
+            Err(error) => Err(error),
         };
         let told = written.map(|written| self.send_desired(&changed, written.map(Arc::new).as_ref()));
         (changed.0, told)
@@ -92,7 +94,12 @@ impl Source {
     }
 
     /// Writes a Runtime, unless it is so. What was written, if so.
-    async fn apply_runtime(&self, api: &Api<Runtime>, name: &str, object: &Value) -> Result<Option<Runtime>, Finding> {
+    async fn apply_runtime(
+        &self,
+        api: &Api<Runtime>,
+        name: &str,
+        object: &Value,
+    ) -> Result<Option<Runtime>, ReconcileError> {
         if let Some(other) = self.other_source(name).await? {
             return Err(claimed(name, &other));
         }
@@ -112,7 +119,7 @@ impl Source {
                     Some(held_by) => format!("cannot write Runtime {name}: it is being deleted, and held by {held_by}"),
                     None => format!("cannot write Runtime {name}: {}", api_error.message),
                 };
-                Err(Finding::new(api_error.reason.as_str(), message, api_error.transient))
+                Err(ReconcileError::of_request(message, api_error))
             }
         }
     }
@@ -124,7 +131,7 @@ impl Source {
     }
 
     /// The other source that a runtime follows, if so. One whose source is gone may be taken up by another.
-    async fn other_source(&self, name: &str) -> Result<Option<String>, Finding> {
+    async fn other_source(&self, name: &str) -> Result<Option<String>, ReconcileError> {
         let (Some(other), Ok(own)) = (self.other_named(name), self.with.engine.cluster.own()) else { return Ok(None) };
         let api: Api<GitSource> = Api::namespaced(own, &self.namespace);
         match api.get_opt(&other).await {
@@ -132,14 +139,14 @@ impl Source {
             Err(error) => {
                 let api_error = ApiError::of(&error);
                 let message = format!("cannot read GitSource {other}: {}", api_error.message);
-                Err(Finding::new(api_error.reason.as_str(), message, api_error.transient))
+                Err(ReconcileError::of_request(message, api_error))
             }
         }
     }
 }
 
 /// A runtime follows one source.
-fn claimed(name: &str, other: &str) -> Finding {
+fn claimed(name: &str, other: &str) -> ReconcileError {
     let message = format!("Runtime {name} comes from GitSource {other}: rename it in one of the two");
-    Finding::new("Conflict", message, false)
+    ReconcileError::terminal(Reason::Conflict, message)
 }

@@ -103,16 +103,16 @@ fn the_modules_of_a_room_know_each_other_in_one_direction() {
 
 #[test]
 fn a_circle_of_modules_is_found() {
-    let uses = |pairs: &[(&str, &[&str])]| -> Uses {
+    let graph = |pairs: &[(&str, &[&str])]| -> Uses {
         pairs
             .iter()
-            .map(|(of, uses)| ((*of).to_owned(), uses.iter().map(|name| (*name).to_owned()).collect()))
+            .map(|(of, graph)| ((*of).to_owned(), graph.iter().map(|name| (*name).to_owned()).collect()))
             .collect()
     };
-    let circle = uses(&[("a", &["b"]), ("b", &["c"]), ("c", &["a"]), ("d", &["a"])]);
+    let circle = graph(&[("a", &["b"]), ("b", &["c"]), ("c", &["a"]), ("d", &["a"])]);
     assert_eq!(path_back(&circle, "a").unwrap(), ["a", "b", "c", "a"]);
     assert_eq!(path_back(&circle, "d"), None);
-    assert_eq!(path_back(&uses(&[("a", &["b", "c"]), ("b", &["c"]), ("c", &[])]), "a"), None);
+    assert_eq!(path_back(&graph(&[("a", &["b", "c"]), ("b", &["c"]), ("c", &[])]), "a"), None);
 }
 
 type Uses = BTreeMap<String, BTreeSet<String>>;
@@ -125,27 +125,27 @@ fn modules(source: &Path) -> Uses {
         let first = file.strip_prefix(source).unwrap().components().next().unwrap();
         Path::new(first.as_os_str()).with_extension("").to_str().unwrap().to_owned()
     };
-    let names: BTreeSet<String> = files.iter().map(|file| top(file)).collect();
-    let mut uses = Uses::new();
+    let modules: BTreeSet<String> = files.iter().map(|file| top(file)).collect();
+    let mut graph = Uses::new();
     for file in files.iter().filter(|file| !file.iter().any(|part| part == "tests" || part == "tests.rs")) {
         let (of, text) = (top(file), fs::read_to_string(file).unwrap());
         let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-        let named = code.split("crate::").skip(1).map(|rest| {
+        let mentioned = code.split("crate::").skip(1).map(|rest| {
             rest.split(|letter: char| !letter.is_alphanumeric() && letter != '_').next().unwrap_or_default()
         });
-        let known = named.filter(|name| *name != of && names.contains(*name)).map(str::to_owned);
-        uses.entry(of.clone()).or_default().extend(known);
+        let known = mentioned.filter(|name| *name != of && modules.contains(*name)).map(str::to_owned);
+        graph.entry(of.clone()).or_default().extend(known);
     }
-    uses.retain(|module, _| !["lib", "main"].contains(&module.as_str()));
-    uses
+    graph.retain(|module, _| !["lib", "main"].contains(&module.as_str()));
+    graph
 }
 
 /// The shortest way from a module back to itself.
-fn path_back(uses: &Uses, from: &str) -> Option<Vec<String>> {
+fn path_back(graph: &Uses, from: &str) -> Option<Vec<String>> {
     let mut paths = std::collections::VecDeque::from([vec![from.to_owned()]]);
     let mut seen = BTreeSet::new();
     while let Some(path) = paths.pop_front() {
-        for next in uses.get(path.last()?).into_iter().flatten() {
+        for next in graph.get(path.last()?).into_iter().flatten() {
             let longer: Vec<String> = path.iter().chain([next]).cloned().collect();
             if next == from {
                 return Some(longer);

@@ -1,4 +1,5 @@
 use kube::core::response::{StatusCause, StatusDetails};
+use reeve_crds::Reason;
 use serde_json::json;
 
 use super::*;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use reeve_crds::Reason;
 use reeve_renderer_objects::bundle::COMPONENT_LABEL;
 use serde_json::Value;
 
 use super::{Applier, ApplyError, Sending, Write, api};
-use crate::api_error::Reason;
 use crate::cluster::{JSON_PATCH, METADATA_ONLY};
 use crate::fields::{self, Conflicts};
 use crate::owner::{self, Owner, Settlement};

@@ -3,6 +3,7 @@
 //! The same payload, conflicts, adoption and recreation as in `apply`, so that what is foreseen is what will be.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use reeve_crds::Reason;
 use reeve_crds::runtime::policy::Adoption;
 use reeve_renderer_objects::bundle::{COMPONENT_LABEL, MANAGED_BY};
 use serde::Deserialize as _;
@@ -10,7 +11,6 @@ use serde_json::Value;
 
 use super::contend::is_free;
 use super::{Applier, ApplyError, Sending, body};
-use crate::api_error::Reason;
 use crate::cluster::{APPLY_PATCH, JSON, Kind, MERGE_PATCH};
 use crate::desired::DesiredObject;
 use crate::fields::{self, managed_fields};

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use reeve_crds::Reason;
 use reeve_process::gate::GatedClientError;
 use reeve_renderer_objects::key::ObjectKey;
 
@@ -122,16 +123,18 @@ impl ApplyError {
     }
 
     /// Why, in one word.
-    pub fn reason(&self) -> &'static str {
+    pub fn reason(&self) -> Reason {
         match self {
-            Self::Client { .. } => "Unreachable",
-            Self::Kind { cause: KindsError::Missing { .. }, .. } => "MissingKind",
-            Self::Kind { cause: KindsError::Ask { cause, .. }, .. } => ApiError::of(cause).reason.as_str(),
-            Self::WrongScope { .. } => "Invalid",
-            Self::Refused { api_error, .. } => api_error.reason.as_str(),
-            Self::Conflict { .. } | Self::Claimed { .. } | Self::Unsteady { .. } | Self::Exists { .. } => "Conflict",
-            Self::Immutable { .. } => "Immutable",
-            Self::Stuck { .. } => "TimedOut",
+            Self::Client { .. } => Reason::Unreachable,
+            Self::Kind { cause: KindsError::Missing { .. }, .. } => Reason::MissingKind,
+            Self::Kind { cause: KindsError::Ask { cause, .. }, .. } => ApiError::of(cause).reason,
+            Self::WrongScope { .. } => Reason::Invalid,
+            Self::Refused { api_error, .. } => api_error.reason,
+            Self::Conflict { .. } | Self::Claimed { .. } | Self::Unsteady { .. } | Self::Exists { .. } => {
+                Reason::Conflict
+            }
+            Self::Immutable { .. } => Reason::Immutable,
+            Self::Stuck { .. } => Reason::TimedOut,
         }
     }
 

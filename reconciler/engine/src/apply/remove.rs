@@ -8,10 +8,11 @@ use kube::api::{DeleteParams, DynamicObject, Preconditions, PropagationPolicy};
 use kube::core::PartialObjectMeta;
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event};
+use reeve_crds::Reason;
 use reeve_renderer_objects::key::ObjectKey;
 
 use super::{Applier, ApplyError, api};
-use crate::api_error::{ApiError, Reason};
+use crate::api_error::ApiError;
 use crate::cluster::Kind;
 use crate::live::Live;
 

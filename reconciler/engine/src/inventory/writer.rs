@@ -14,13 +14,14 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, OwnerRe
 use kube::api::{ListParams, ObjectMeta};
 use kube::core::PartialObjectMeta;
 use kube::{Api, Client};
+use reeve_crds::Reason;
 use reeve_crds::{Inventory as InventoryPage, InventorySpec};
 use reeve_renderer_objects::bundle::RUNTIME_LABEL;
 use tokio::sync::{Notify, watch};
 
 use super::{Change, Entry, Inventory, Stored};
 use crate::FIELD_MANAGER;
-use crate::api_error::{ApiError, Reason};
+use crate::api_error::ApiError;
 use crate::clock::Clock;
 use crate::cluster::{JSON, METADATA_ONLY};
 use reeve_renderer_objects::key::ObjectKey;

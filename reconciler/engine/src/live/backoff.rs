@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use kube::runtime::watcher;
+use reeve_crds::Reason;
 
-use crate::api_error::{ApiError, Reason};
+use crate::api_error::ApiError;
 use crate::clock::{after, since};
 
 /// For how long a first listing may be refused, by a server that says it will not last, before whoever waits is told.

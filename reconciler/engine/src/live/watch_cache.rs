@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use reeve_crds::Reason;
 use reeve_renderer_objects::bundle::COMPONENT_LABEL;
 use reeve_renderer_objects::key::ObjectKey;
 use tokio::sync::watch;
@@ -44,7 +45,7 @@ pub struct WatchFailure {
     /// As whom.
     pub account: Account,
     /// Why, in one word.
-    pub reason: &'static str,
+    pub reason: Reason,
     /// Why.
     pub message: String,
 }
@@ -164,7 +165,7 @@ impl WatchCache {
         let client = self.cluster.client(&scope.account).map_err(|error| WatchFailure {
             kind: kind.resource.kind.clone(),
             account: scope.account.clone(),
-            reason: "Unreachable",
+            reason: Reason::Unreachable,
             message: reeve_process::error_chain(&error),
         })?;
         let following = KindWatch::new(self.clone_for_watch(), scope.clone(), kind.clone());

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use reeve_crds::condition::reason;
+use reeve_crds::Reason;
 use reeve_crds::outcome::Failure;
 use reeve_crds::runtime_component::{Health as ObjectHealth, RuntimeComponentStatus, UnhealthyObject};
 use reeve_crds::{Lenient, State};
 use reeve_renderer_objects::key::ObjectKey;
 
-use super::ReconcileError;
 use super::drift::Drifted;
 use crate::clock::after;
 use crate::desired::{DesiredComponent, Revision};
+use crate::error::ReconcileError;
 use crate::health::{Health, HealthState};
 use crate::inventory::object_ref;
 use crate::payload::Apply;
@@ -92,7 +92,7 @@ pub(super) struct ComponentState {
     /// It was ready when the process started and nothing speaks against it yet: what was said of it stands.
     pub(super) verifying: bool,
     /// Why it was told to fail, if it was not told yet to be well again.
-    pub(super) failing_reason: Option<String>,
+    pub(super) failing_reason: Option<Reason>,
     /// Objects changed while a task was under way, which may have looked before.
     pub(super) stale: bool,
     /// The annotation that asks to reconcile, until it is done.
@@ -124,7 +124,7 @@ impl ComponentState {
             again_at: None,
             suspended: false,
             verifying: false,
-            failing_reason: status.failure.as_ref().map(|failure| failure.reason.clone()),
+            failing_reason: status.failure.as_ref().map(|failure| failure.reason.parse().unwrap_or(Reason::Failed)),
             stale: false,
             request: None,
             answered: None,
@@ -180,13 +180,13 @@ impl ComponentState {
     /// Whether this failure of its health is to be told: when it turned, and once if all that was told is that it is late
     /// and now something has failed. What comes and goes after that is the same ailment.
     pub(super) fn is_new(&self, failure: &Failure, turned: bool) -> bool {
-        turned || failure.reason == reason::UNHEALTHY && self.failing_reason.as_deref() != Some(reason::UNHEALTHY)
+        turned || failure.reason == Reason::Unhealthy && self.failing_reason != Some(Reason::Unhealthy)
     }
 
     /// The Job for which was waited in vain, if it has ended since, and how.
     pub(super) fn ended_late(&self, view: &dyn View) -> Option<(ObjectKey, Health)> {
         let Phase::Failed { .. } = self.phase else { return None };
-        let (error, _) = self.error.as_ref().filter(|(error, _)| error.reason == reason::TIMED_OUT)?;
+        let (error, _) = self.error.as_ref().filter(|(error, _)| error.reason == Reason::TimedOut)?;
         let jobs = self.desired.iter().flat_map(|desired| &desired.jobs).map(|job| &job.object);
         let job = jobs.into_iter().find(|job| Some(&job.key) == error.object.as_ref())?;
         let live = view.live(&job.key).filter(|live| live.content.as_deref() == Some(&*job.content))?;

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use reeve_crds::condition::reason;
+use reeve_crds::Reason;
 use reeve_renderer_objects::key::ObjectKey;
 
-use super::ReconcileError;
 use super::run::ComponentRun;
 use crate::cluster::KindsError;
 use crate::desired::Stage;
+use crate::error::ReconcileError;
 use crate::health::HealthState;
 
 /// How often discovery is asked for a kind that it will show soon.
@@ -33,7 +33,7 @@ impl ComponentRun {
             result = ready => result,
             () = self.ctx.clock.sleep(self.timeout) => {
                 let what = keys.iter().find_map(|key| self.unestablished(key));
-                Err(what.unwrap_or_else(|| ReconcileError::transient("TimedOut", "foundations are not established in time")))
+                Err(what.unwrap_or_else(|| ReconcileError::transient(Reason::TimedOut, "foundations are not established in time")))
             }
         }
     }
@@ -69,9 +69,9 @@ impl ComponentRun {
         let message = format!("{key}: {}", health.message);
         match health.state {
             HealthState::Current => None,
-            HealthState::Failed => Some(ReconcileError::terminal(reason::UNHEALTHY, message).about(key)),
+            HealthState::Failed => Some(ReconcileError::terminal(Reason::Unhealthy, message).about(key)),
             HealthState::InProgress | HealthState::Terminating => {
-                Some(ReconcileError::transient("TimedOut", message).about(key))
+                Some(ReconcileError::transient(Reason::TimedOut, message).about(key))
             }
         }
     }

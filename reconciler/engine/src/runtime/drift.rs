@@ -5,12 +5,12 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use reeve_crds::outcome::DriftedObject;
 use reeve_renderer_objects::key::ObjectKey;
 
-use super::ReconcileError;
 use super::contest::Turn;
 use super::run::{ComponentRun, Done};
 use crate::FIELD_MANAGER;
 use crate::apply::Applier;
 use crate::desired::DesiredObject;
+use crate::error::ReconcileError;
 use crate::fields::{self, DriftedField};
 use crate::inventory::object_ref;
 use crate::payload;

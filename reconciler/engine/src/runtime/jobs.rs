@@ -4,22 +4,23 @@
 //! written down like any object, and taken away when its chart asks for it or it leaves Git.
 
 use reeve_crds::Lenient;
+use reeve_crds::Reason;
 use reeve_crds::outcome::Outcome;
 use reeve_crds::runtime_component::{JobPhase, JobRun};
 use reeve_renderer_objects::hook::{HookDeletion, Phase};
 use reeve_renderer_objects::key::ObjectKey;
 
-use super::ReconcileError;
 use super::run::{ComponentRun, Operation, Report, stopped};
 use crate::apply::{Applier, ApplyError, Gone};
 use crate::desired::DesiredJob;
+use crate::error::ReconcileError;
 use crate::health::{Health, HealthState};
 use crate::inventory::Change;
 use crate::plan::View as _;
 
 /// A Job that ended otherwise than it should have.
 pub(super) fn failed(key: &ObjectKey, ended: &Health) -> ReconcileError {
-    ReconcileError::transient("JobFailed", format!("{key}: {}", ended.message)).about(key)
+    ReconcileError::transient(Reason::JobFailed, format!("{key}: {}", ended.message)).about(key)
 }
 
 impl ComponentRun {
@@ -140,7 +141,7 @@ impl ComponentRun {
                     Some(_) => {}
                     None => {
                         let message = format!("{key} went away before it was done");
-                        return Err(ReconcileError::transient("JobFailed", message).about(key));
+                        return Err(ReconcileError::transient(Reason::JobFailed, message).about(key));
                     }
                 }
                 changed_keys.changed().await;
@@ -150,7 +151,7 @@ impl ComponentRun {
             result = ended => result,
             () = self.ctx.clock.sleep(self.timeout) => {
                 let within = reeve_crds::Duration::from(self.timeout);
-                Err(ReconcileError::transient("TimedOut", format!("{key} is not done within {within}")).about(key))
+                Err(ReconcileError::transient(Reason::TimedOut, format!("{key} is not done within {within}")).about(key))
             }
         }
     }

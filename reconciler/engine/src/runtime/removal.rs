@@ -5,16 +5,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{StreamExt as _, stream};
+use reeve_crds::Reason;
 use reeve_crds::inventory::EntryState;
 use reeve_crds::runtime_component::ComponentTarget;
 use reeve_renderer_objects::key::ObjectKey;
 
+use super::Context;
 use super::run::{Report, STEPS_IN_FLIGHT, stopped, worst};
-use super::{Context, ReconcileError};
-use crate::api_error::Reason;
 use crate::apply::{Applier, ApplyError, Gone};
 use crate::cluster::{Account, Kind, KindsError};
 use crate::desired::Stage;
+use crate::error::ReconcileError;
 use crate::inventory::{Change, Entry};
 use crate::plan::{Removal, leave};
 
@@ -91,7 +92,7 @@ async fn remove_one(
             // Looked for anew with the next try.
             ctx.cluster.kinds().forget(&kind.resource.api_version);
         }
-        ctx.metrics.written("delete", deleted.as_ref().map_or_else(ApplyError::reason, |_| "Succeeded"));
+        ctx.metrics.written("delete", deleted.as_ref().map_or_else(ApplyError::reason, |_| Reason::Succeeded));
         deleted?
     };
     if gone == Gone::Deleting {

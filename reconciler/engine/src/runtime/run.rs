@@ -6,17 +6,19 @@ use std::time::Duration;
 
 use futures::{StreamExt as _, stream};
 use jiff::Timestamp;
+use reeve_crds::Reason;
 use reeve_crds::inventory::EntryState;
 use reeve_crds::runtime_component::JobRun;
 use reeve_renderer_objects::key::ObjectKey;
 
+use super::Context;
 use super::budget::Turn;
 use super::drift::Drifted;
 use super::removal::{remove, watch_entries};
-use super::{Context, ReconcileError};
 use crate::admission::{self, Allowed};
 use crate::apply::{Applier, ApplyError};
 use crate::desired::{DesiredComponent, DesiredObject, Stage};
+use crate::error::ReconcileError;
 use crate::inventory::{Change, Entry};
 use crate::live::Live;
 use crate::payload::{Apply, Prune};
@@ -102,7 +104,7 @@ impl ComponentRun {
     fn admit(&self) -> Result<(), ReconcileError> {
         let tenant = !self.ctx.spec.target.namespaces.is_empty();
         match admission::refused(&self.desired, tenant, Allowed::Kinds(&self.ctx.control_plane.kinds)) {
-            Some((key, why)) => Err(ReconcileError::terminal("Refused", format!("{key} {why}")).about(key)),
+            Some((key, why)) => Err(ReconcileError::terminal(Reason::Refused, format!("{key} {why}")).about(key)),
             None => Ok(()),
         }
     }
@@ -124,7 +126,7 @@ impl ComponentRun {
         let mut errors: Vec<ReconcileError> = Vec::new();
         for (key, owner) in plan.claimed.iter().filter(|(key, _)| objects.iter().any(|object| object.key == *key)) {
             let message = format!("{key} belongs to {owner}: remove it there or here");
-            errors.push(ReconcileError::terminal("Conflict", message).about(key));
+            errors.push(ReconcileError::terminal(Reason::Conflict, message).about(key));
         }
         let steps: Vec<Step> = plan.steps.into_iter().filter(|step| step.stage == stage).collect();
         self.release_kept(&steps);
@@ -285,7 +287,7 @@ impl ComponentRun {
                 other => break other,
             }
         };
-        self.ctx.metrics.written("apply", result.as_ref().map_or_else(ApplyError::reason, |_| "Succeeded"));
+        self.ctx.metrics.written("apply", result.as_ref().map_or_else(ApplyError::reason, |_| Reason::Succeeded));
         match &result {
             Err(ApplyError::Kind { .. }) => self.ctx.cluster.kinds().forget(&object.api_version),
             Err(ApplyError::Claimed { .. }) => self.forget_plan(&object.key),
@@ -336,7 +338,7 @@ impl Report {
 
 /// The process is about to end: nothing more begins.
 pub(super) fn stopped() -> ReconcileError {
-    ReconcileError::transient("Stopped", "the work is stopped")
+    ReconcileError::transient(Reason::Stopped, "the work is stopped")
 }
 
 /// The failure that is told: one that a person must see to comes before one that may pass.
@@ -348,6 +350,7 @@ pub(super) fn worst(mut errors: Vec<ReconcileError>) -> Result<(), ReconcileErro
         Some(mut first) => {
             if count > 1 {
                 first.message = format!("{} (and {} more)", first.message, count - 1);
+                first.count = count;
             }
             Err(first)
         }

@@ -2,17 +2,18 @@
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use reeve_crds::condition::{Condition as StatusCondition, reason, types};
+use reeve_crds::Reason;
+use reeve_crds::condition::{Condition as StatusCondition, types};
 use reeve_crds::outcome::{Drift, DriftedObject, Failure, HistoryEntry, Outcome, Rendered};
 use reeve_crds::runtime_component::{RuntimeComponentSpec, RuntimeComponentStatus};
 use reeve_crds::{Count, Duration, Lenient, State};
 
-use super::ReconcileError;
 use super::component::{ComponentState, Phase, worst_object};
 use super::drift::Drifted;
 use crate::clock::since;
 use crate::conditions::{MESSAGE, set_condition};
 use crate::desired::{DesiredComponent, Revision};
+use crate::error::ReconcileError;
 use crate::inventory::object_ref;
 use crate::text::truncate;
 
@@ -55,24 +56,24 @@ pub(super) fn component(record: &ComponentState, now: Timestamp) -> RuntimeCompo
     let applied = matches!(record.phase, Phase::Settling { .. } | Phase::Finishing | Phase::Ready);
     let healthy = record.health.unhealthy.is_empty() && applied;
     let standing: Vec<&Drifted> = record.drift.values().filter(|drifted| !drifted.repaired).collect();
-    let mut set = |kind, holds: bool, reason: &str, message: String| {
+    let mut set = |kind, holds: bool, reason: Reason, message: String| {
         set_condition(&mut status.conditions, kind, holds, reason, &message, record.generation, now);
     };
     set(types::READY, state == State::Ready, reason, message.clone());
     let busy = matches!(state, State::Processing | State::Error | State::Deleting);
-    set(types::RECONCILING, busy, reason::PROGRESSING, message.clone());
+    set(types::RECONCILING, busy, Reason::Progressing, message.clone());
     set(types::STALLED, state == State::Warning, reason, message.clone());
-    set(types::APPLIED, applied, if applied { reason::SUCCEEDED } else { reason }, applied_message(record, applied));
+    set(types::APPLIED, applied, if applied { Reason::Succeeded } else { reason }, applied_message(record, applied));
     set(
         types::HEALTHY,
         healthy,
-        if healthy { reason::SUCCEEDED } else { reason::PROGRESSING },
+        if healthy { Reason::Succeeded } else { Reason::Progressing },
         worst_object(&record.health),
     );
     set(
         types::DRIFTED,
         !standing.is_empty(),
-        if standing.is_empty() { "InSync" } else { "Drifted" },
+        if standing.is_empty() { Reason::InSync } else { Reason::Drifted },
         drift_message(&standing),
     );
     drop_false(&mut status.conditions);
@@ -104,16 +105,16 @@ fn applied_message(record: &ComponentState, applied: bool) -> String {
 }
 
 /// Why a component is in the state that it is in.
-fn why(record: &ComponentState, now: Timestamp) -> (&'static str, String) {
+fn why(record: &ComponentState, now: Timestamp) -> (Reason, String) {
     if record.phase == Phase::Suspended {
         let whose = if record.suspended { "spec.suspend is set" } else { "its runtime or source is suspended" };
-        return (reason::SUSPENDED, whose.to_owned());
+        return (Reason::Suspended, whose.to_owned());
     }
     if let Phase::Settling { deadline } = record.phase
         && record.is_late(deadline, now)
     {
         // What has failed will not come, however long ago it should have.
-        let why = if record.health.has_failed() { reason::UNHEALTHY } else { reason::TIMED_OUT };
+        let why = if record.health.has_failed() { Reason::Unhealthy } else { Reason::TimedOut };
         return (why, truncate(&worst_object(&record.health), MESSAGE));
     }
     if let Some((error, _)) = &record.error {
@@ -121,26 +122,26 @@ fn why(record: &ComponentState, now: Timestamp) -> (&'static str, String) {
     }
     match &record.phase {
         Phase::Waiting(on) if on.is_empty() => {
-            (reason::PROGRESSING, "what Git wants of it is not known yet".to_owned())
+            (Reason::Progressing, "what Git wants of it is not known yet".to_owned())
         }
-        Phase::Waiting(on) => (reason::DEPENDENCY_NOT_READY, format!("waits for {}", on.join(", "))),
-        Phase::ApplyingDefinitions => (reason::PROGRESSING, "applying namespaces and CRDs".to_owned()),
+        Phase::Waiting(on) => (Reason::DependencyNotReady, format!("waits for {}", on.join(", "))),
+        Phase::ApplyingDefinitions => (Reason::Progressing, "applying namespaces and CRDs".to_owned()),
         Phase::Applying | Phase::Finishing if record.job.is_some() => {
-            (reason::PROGRESSING, truncate(record.job.as_deref().unwrap_or_default(), MESSAGE))
+            (Reason::Progressing, truncate(record.job.as_deref().unwrap_or_default(), MESSAGE))
         }
-        Phase::Applying | Phase::Failed { .. } => (reason::PROGRESSING, "applying".to_owned()),
-        Phase::Settling { .. } => (reason::PROGRESSING, truncate(&worst_object(&record.health), MESSAGE)),
-        Phase::Finishing => (reason::PROGRESSING, "removing what left Git".to_owned()),
-        Phase::Removing => (reason::PROGRESSING, "it left Git and is being removed".to_owned()),
-        Phase::Suspended => (reason::SUSPENDED, String::new()),
+        Phase::Applying | Phase::Failed { .. } => (Reason::Progressing, "applying".to_owned()),
+        Phase::Settling { .. } => (Reason::Progressing, truncate(&worst_object(&record.health), MESSAGE)),
+        Phase::Finishing => (Reason::Progressing, "removing what left Git".to_owned()),
+        Phase::Removing => (Reason::Progressing, "it left Git and is being removed".to_owned()),
+        Phase::Suspended => (Reason::Suspended, String::new()),
         Phase::Ready => {
             let standing = record.drift.values().filter(|drifted| !drifted.repaired).collect::<Vec<_>>();
             if standing.is_empty() {
                 let total = record.health.total;
                 let are = if total == 1 { "is" } else { "are" };
-                (reason::SUCCEEDED, format!("{} {are} applied and healthy", counted(total, "object")))
+                (Reason::Succeeded, format!("{} {are} applied and healthy", counted(total, "object")))
             } else {
-                ("Drifted", drift_message(&standing))
+                (Reason::Drifted, drift_message(&standing))
             }
         }
     }
@@ -189,7 +190,7 @@ fn failure(record: &ComponentState, now: Timestamp) -> Option<Failure> {
     let before = record.status.failure.as_ref();
     let before = before.filter(|before| before.reason == error.reason && before.object == object);
     Some(Failure {
-        reason: error.reason.to_owned(),
+        reason: error.reason.to_string(),
         message: truncate(&error.message, MESSAGE),
         component: Some(record.name.to_string()),
         since: before.and_then(|before| before.since.clone()).or(Some(Time(at))),

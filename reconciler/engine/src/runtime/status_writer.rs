@@ -10,6 +10,7 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::DeleteParams;
 use kube::{Api, Client};
+use reeve_crds::Reason;
 use reeve_crds::runtime_component::{RuntimeComponent, RuntimeComponentSpec, RuntimeComponentStatus};
 use reeve_crds::{GROUP, Runtime, RuntimeStatus, VERSION};
 use tokio::sync::Notify;
@@ -53,7 +54,7 @@ struct Queue {
     to_create: BTreeSet<Arc<str>>,
     writing: usize,
     /// What could not be written: how often in a row, and why.
-    refused: BTreeMap<Subject, (u32, &'static str)>,
+    refused: BTreeMap<Subject, (u32, Reason)>,
     /// When something was last written about the runtime.
     told: Timestamp,
 }
@@ -155,9 +156,9 @@ impl StatusWriter {
     }
 
     /// Tells an event about the runtime or one of its components. If nobody can take them the oldest are dropped.
-    pub(super) fn event(&self, component: Option<&Arc<str>>, warning: bool, reason: &str, note: &str) {
+    pub(super) fn event(&self, component: Option<&Arc<str>>, warning: bool, reason: Reason, note: &str) {
         let subject = component.map_or(Subject::Runtime, |name| Subject::Component(name.clone()));
-        let event = EventDraft { warning, reason: reason.to_owned(), note: note.to_owned(), at: self.0.clock.now() };
+        let event = EventDraft { warning, reason, note: note.to_owned(), at: self.0.clock.now() };
         let mut queue = self.lock();
         if queue.events.len() >= EVENTS_AT_MOST {
             queue.events.pop_front();
@@ -243,7 +244,7 @@ impl StatusWriter {
             queue.refused.remove(subject);
             return;
         };
-        let reason = api_error.reason.as_str();
+        let reason = api_error.reason;
         // What one policy does to a thousand components is told once.
         let is_told = queue.refused.values().any(|(_, told)| *told == reason);
         let failures = queue.refused.get(subject).map_or(1, |(failures, _)| failures.saturating_add(1));
@@ -251,7 +252,7 @@ impl StatusWriter {
         let due = after(self.0.clock.now(), api_error.retry_after.unwrap_or_else(|| urgency::retry(failures)));
         queue.pending.entry(subject.clone()).or_insert((content, due));
         if api_error.transient || is_told {
-            tracing::debug!(runtime = %self.0.runtime, reason, "cannot write a status: {}", api_error.message);
+            tracing::debug!(runtime = %self.0.runtime, %reason, "cannot write a status: {}", api_error.message);
             return;
         }
         drop(queue);
@@ -259,7 +260,7 @@ impl StatusWriter {
         let (kind, name) = (about.kind.unwrap_or_default(), about.name.unwrap_or_default());
         let note =
             format!("what is told of {kind} {name} is out of date, since it cannot be written: {}", api_error.message);
-        tracing::warn!(runtime = %self.0.runtime, reason, "{note}");
+        tracing::warn!(runtime = %self.0.runtime, %reason, "{note}");
         self.event(None, true, reason, &note);
     }
 

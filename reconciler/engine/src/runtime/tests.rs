@@ -3,16 +3,17 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use reeve_crds::Reason;
 use reeve_crds::condition::Condition;
 use reeve_crds::runtime_component::{Health as ObjectHealth, RuntimeComponentStatus, UnhealthyObject};
 use reeve_crds::{Lenient, ObjectRef, State};
 use reeve_renderer_objects::key::ObjectKey;
 
-use super::ReconcileError;
 use super::component::{ComponentState, Phase};
 use super::status;
 use crate::clock::{after, since};
 use crate::conditions::set_condition;
+use crate::error::ReconcileError;
 
 mod jobs;
 
@@ -51,10 +52,10 @@ fn each_phase_has_its_state() {
         assert_eq!(record(phase.clone()).state(at(1)), state, "{phase:?}");
     }
     assert_eq!(record(settling()).state(at(10)), State::Error, "late");
-    assert_eq!(failed(ReconcileError::transient("Refused", "x"), 0).state(at(1)), State::Error);
-    assert_eq!(failed(ReconcileError::terminal("Invalid", "x"), 0).state(at(1)), State::Warning);
+    assert_eq!(failed(ReconcileError::transient(Reason::Refused, "x"), 0).state(at(1)), State::Error);
+    assert_eq!(failed(ReconcileError::terminal(Reason::Invalid, "x"), 0).state(at(1)), State::Warning);
     let trying_again =
-        ComponentState { phase: Phase::Applying, ..failed(ReconcileError::transient("Refused", "x"), 0) };
+        ComponentState { phase: Phase::Applying, ..failed(ReconcileError::transient(Reason::Refused, "x"), 0) };
     assert_eq!(trying_again.state(at(1)), State::Error, "a try does not make it better");
     let known = ComponentState { verifying: true, ..record(Phase::Applying) };
     assert_eq!(known.state(at(1)), State::Ready, "what was ready is so until something speaks against it");
@@ -72,7 +73,7 @@ fn that_something_is_under_way_or_stuck_is_said_only_while_it_is() {
     record.status = status::component(&record, at(1));
     record.phase = Phase::Ready;
     assert_eq!(said(&record), [""; 0], "it was said before, and holds no more");
-    assert_eq!(said(&failed(ReconcileError::terminal("Invalid", "x"), 0)), ["Stalled"]);
+    assert_eq!(said(&failed(ReconcileError::terminal(Reason::Invalid, "x"), 0)), ["Stalled"]);
 }
 
 /// A component with one object that does so, and has ten seconds to become healthy.
@@ -110,10 +111,10 @@ fn that_something_failed_after_its_time_is_told_once() {
     let failure = |health| status::component(&settling(health), at(20)).failure.unwrap();
     let (late, broken) = (failure(ObjectHealth::InProgress), failure(ObjectHealth::Failed));
     let mut record = settling(ObjectHealth::Failed);
-    record.failing_reason = Some(late.reason.clone());
+    record.failing_reason = late.reason.parse().ok();
     assert!(!record.is_new(&late, false), "it was told");
     assert!(record.is_new(&broken, false), "it is more than late");
-    record.failing_reason = Some(broken.reason.clone());
+    record.failing_reason = broken.reason.parse().ok();
     assert!(!record.is_new(&broken, false), "it was told");
     assert!(!record.is_new(&late, false), "it is less than what was told");
     assert!(record.is_new(&broken, true), "it was well in between");
@@ -122,7 +123,7 @@ fn that_something_failed_after_its_time_is_told_once() {
 #[test]
 fn pauses_grow_to_a_limit_and_are_no_shorter_than_the_server_asks() {
     let most = Duration::from_mins(1);
-    let error = ReconcileError::transient("Refused", "x");
+    let error = ReconcileError::transient(Reason::Refused, "x");
     let pause = |attempts| {
         let record = ComponentState { attempts, ..record(Phase::Applying) };
         since(record.next_try(&error, START, most), START)
@@ -138,27 +139,27 @@ fn pauses_grow_to_a_limit_and_are_no_shorter_than_the_server_asks() {
 #[test]
 fn a_condition_has_the_time_at_which_it_turned() {
     let mut conditions: Vec<Condition> = Vec::new();
-    let mut set = |holds, reason: &str, now| {
+    let mut set = |holds, reason: Reason, now| {
         set_condition(&mut conditions, "Ready", holds, reason, "words", Some(1), now);
         (conditions.len(), conditions[0].last_transition_time.0, conditions[0].reason.clone())
     };
-    assert_eq!(set(false, "A", at(1)), (1, at(1), "A".to_owned()));
-    assert_eq!(set(false, "B", at(2)), (1, at(1), "B".to_owned()), "another reason is no turn");
-    assert_eq!(set(true, "C", at(3)), (1, at(3), "C".to_owned()));
+    assert_eq!(set(false, Reason::Conflict, at(1)), (1, at(1), "Conflict".to_owned()));
+    assert_eq!(set(false, Reason::Invalid, at(2)), (1, at(1), "Invalid".to_owned()), "another reason is no turn");
+    assert_eq!(set(true, Reason::Succeeded, at(3)), (1, at(3), "Succeeded".to_owned()));
 }
 
 #[test]
 fn a_failure_that_repeats_keeps_its_time_and_another_has_its_own() {
-    let mut record = failed(ReconcileError::transient("Refused", "first words").about(&key("a")), 5);
+    let mut record = failed(ReconcileError::transient(Reason::Refused, "first words").about(&key("a")), 5);
     record.status = status::component(&record, at(6));
     let since = |record: &ComponentState| {
         record.status.failure.as_ref().and_then(|failure| failure.since.clone()).map(|time| time.0)
     };
     assert_eq!(since(&record), Some(at(5)));
-    record.error = Some((ReconcileError::transient("Refused", "other words").about(&key("a")), at(50)));
+    record.error = Some((ReconcileError::transient(Reason::Refused, "other words").about(&key("a")), at(50)));
     record.status = status::component(&record, at(51));
     assert_eq!(since(&record), Some(at(5)), "the same failure");
-    record.error = Some((ReconcileError::transient("Refused", "words").about(&key("b")), at(60)));
+    record.error = Some((ReconcileError::transient(Reason::Refused, "words").about(&key("b")), at(60)));
     record.status = status::component(&record, at(61));
     assert_eq!(since(&record), Some(at(60)), "of another object");
     record.error = None;

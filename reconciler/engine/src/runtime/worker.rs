@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use kube::api::ListParams;
 use kube::{Api, Client};
+use reeve_crds::Reason;
 use reeve_crds::runtime::{Applier, RuntimeStatus};
 use reeve_crds::runtime_component::{RuntimeComponent, RuntimeComponentSpec, RuntimeComponentStatus};
 use reeve_crds::{Lenient, Runtime, State};
@@ -20,11 +21,12 @@ use super::component::{ComponentState, Phase};
 use super::contest::Contests;
 use super::run::Report;
 use super::status_writer::StatusWriter;
-use super::{Budget, Context, ControlPlaneRules, ReconcileError, Wanted};
+use super::{Budget, Context, ControlPlaneRules, Wanted};
 use crate::api_error::ApiError;
 use crate::clock::{Clock, after};
 use crate::cluster::Cluster;
 use crate::desired::Desired;
+use crate::error::ReconcileError;
 use crate::inventory::{Inventory, InventoryWriter, Pages};
 use crate::live::{ChangedKeys, WatchCache};
 use crate::metrics::Metrics;
@@ -149,7 +151,8 @@ struct Worker {
 
 impl Worker {
     async fn load(setup: Setup, rollup: Rollup, role: Role, object: &Arc<Runtime>) -> Result<Self, ReconcileError> {
-        let own = setup.cluster.own().map_err(|error| ReconcileError::transient("Unreachable", error_chain(&error)))?;
+        let own =
+            setup.cluster.own().map_err(|error| ReconcileError::transient(Reason::Unreachable, error_chain(&error)))?;
         let name: Arc<str> = object.metadata.name.as_deref().unwrap_or_default().into();
         let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
         let inventory = InventoryWriter::load(&own, namespace, name.clone()).await?;
@@ -272,8 +275,11 @@ impl Worker {
 
     /// Where the inventory is stored.
     fn pages(&self) -> Result<Pages, ReconcileError> {
-        let own =
-            self.setup.cluster.own().map_err(|error| ReconcileError::transient("Unreachable", error_chain(&error)))?;
+        let own = self
+            .setup
+            .cluster
+            .own()
+            .map_err(|error| ReconcileError::transient(Reason::Unreachable, error_chain(&error)))?;
         Ok(Pages {
             api: Api::namespaced(own, self.object.metadata.namespace.as_deref().unwrap_or_default()),
             runtime: self.ctx.runtime.clone(),
@@ -379,7 +385,7 @@ async fn components(own: Client, namespace: &str, name: &str) -> Result<Vec<Runt
     listed.map(|list| list.items).map_err(|error| {
         let api_error = ApiError::of(&error);
         let message = format!("cannot list the components of {name}: {}", api_error.message);
-        ReconcileError::transient(api_error.reason.as_str(), message)
+        ReconcileError { transient: true, ..ReconcileError::of_request(message, api_error) }
     })
 }
 

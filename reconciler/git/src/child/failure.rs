@@ -3,8 +3,9 @@
 use std::io;
 
 use git2::{ErrorClass, ErrorCode};
+use reeve_crds::Reason;
 
-use crate::failure::{FailureKind, NO_ROOM_MESSAGE};
+use crate::failure::NO_ROOM_MESSAGE;
 use crate::reference::ReferenceError;
 use crate::store::os_error;
 use crate::wire::{Line, Request};
@@ -39,7 +40,7 @@ pub(super) struct Failure {
 enum Cause {
     Git(git2::Error),
     Reference(ReferenceError),
-    Known(FailureKind, String),
+    Known(Reason, String),
 }
 
 impl From<git2::Error> for Failure {
@@ -72,13 +73,13 @@ impl From<ReferenceError> for Failure {
 }
 
 impl Failure {
-    pub(super) fn known(kind: FailureKind, message: impl Into<String>) -> Self {
+    pub(super) fn known(kind: Reason, message: impl Into<String>) -> Self {
         Self { cause: Cause::Known(kind, message.into()), of_the_mirror: false }
     }
 
     /// Something is there that cannot be read, whatever libgit2 calls it.
     pub(super) fn of_the_mirror(error: &git2::Error) -> Self {
-        Self { cause: Cause::Known(FailureKind::MirrorCorrupt, error.message().to_owned()), of_the_mirror: true }
+        Self { cause: Cause::Known(Reason::MirrorCorrupt, error.message().to_owned()), of_the_mirror: true }
     }
 
     /// Whether a new mirror may be the cure.
@@ -88,7 +89,7 @@ impl Failure {
 
     /// Whether the disk is full.
     pub(super) fn is_for_want_of_room(&self) -> bool {
-        matches!(&self.cause, Cause::Git(error) if kind_of(error, "") == FailureKind::DiskFull)
+        matches!(&self.cause, Cause::Git(error) if kind_of(error, "") == Reason::DiskFull)
     }
 
     pub(super) fn into_line(self, request: &Request) -> Line {
@@ -97,59 +98,57 @@ impl Failure {
                 let kind = kind_of(&error, &request.url);
                 (kind, explained(kind, &error))
             }
-            Cause::Reference(ReferenceError::Empty) => {
-                (FailureKind::EmptyRepository, ReferenceError::Empty.to_string())
-            }
-            Cause::Reference(error) if error.is_malformed() => (FailureKind::InvalidRef, error.to_string()),
-            Cause::Reference(error) => (FailureKind::RefNotFound, error.to_string()),
+            Cause::Reference(ReferenceError::Empty) => (Reason::EmptyRepository, ReferenceError::Empty.to_string()),
+            Cause::Reference(error) if error.is_malformed() => (Reason::InvalidRef, error.to_string()),
+            Cause::Reference(error) => (Reason::RefNotFound, error.to_string()),
             Cause::Known(kind, message) => (kind, message),
         };
         Line::Failed { kind, message }
     }
 }
 
-fn kind_of(error: &git2::Error, url: &str) -> FailureKind {
+fn kind_of(error: &git2::Error, url: &str) -> Reason {
     let message = error.message();
     if NO_ROOM.iter().any(|words| message.contains(words)) {
-        return FailureKind::DiskFull;
+        return Reason::DiskFull;
     }
     match (error.code(), error.class()) {
-        (ErrorCode::Auth, _) => FailureKind::AuthenticationFailed,
-        (ErrorCode::Certificate, _) if url.starts_with("ssh://") => FailureKind::HostKeyRefused,
-        (ErrorCode::Certificate, _) => FailureKind::CertificateRefused,
+        (ErrorCode::Auth, _) => Reason::AuthenticationFailed,
+        (ErrorCode::Certificate, _) if url.starts_with("ssh://") => Reason::HostKeyRefused,
+        (ErrorCode::Certificate, _) => Reason::CertificateRefused,
         (_, ErrorClass::Http) => kind_of_status(message),
         (_, ErrorClass::Ssh) => kind_of_ssh(message),
-        (_, ErrorClass::Net | ErrorClass::Ssl) => FailureKind::Unreachable,
-        (ErrorCode::NotFound, ErrorClass::Repository | ErrorClass::Os) => FailureKind::NotFound,
-        (_, ErrorClass::Os) if NO_NETWORK.iter().any(|words| message.contains(words)) => FailureKind::Unreachable,
-        _ => FailureKind::FetchFailed,
+        (_, ErrorClass::Net | ErrorClass::Ssl) => Reason::Unreachable,
+        (ErrorCode::NotFound, ErrorClass::Repository | ErrorClass::Os) => Reason::NotFound,
+        (_, ErrorClass::Os) if NO_NETWORK.iter().any(|words| message.contains(words)) => Reason::Unreachable,
+        _ => Reason::FetchFailed,
     }
 }
 
-fn kind_of_ssh(message: &str) -> FailureKind {
+fn kind_of_ssh(message: &str) -> Reason {
     let message = message.to_lowercase();
     if NO_REPOSITORY.iter().any(|words| message.contains(words)) {
-        FailureKind::NotFound
+        Reason::NotFound
     } else if message.contains("authenticat") || message.contains("private key") {
-        FailureKind::AuthenticationFailed
+        Reason::AuthenticationFailed
     } else {
-        FailureKind::Unreachable
+        Reason::Unreachable
     }
 }
 
-fn kind_of_status(message: &str) -> FailureKind {
+fn kind_of_status(message: &str) -> Reason {
     let status = message.strip_prefix(STATUS).and_then(|status| status.trim().parse::<u16>().ok());
     match status {
-        Some(401 | 403 | 407) => FailureKind::AuthenticationFailed,
-        Some(404 | 410) => FailureKind::NotFound,
-        Some(429 | 500..) => FailureKind::Unreachable,
-        _ if message.contains("authentication") => FailureKind::AuthenticationFailed,
-        _ => FailureKind::FetchFailed,
+        Some(401 | 403 | 407) => Reason::AuthenticationFailed,
+        Some(404 | 410) => Reason::NotFound,
+        Some(429 | 500..) => Reason::Unreachable,
+        _ if message.contains("authentication") => Reason::AuthenticationFailed,
+        _ => Reason::FetchFailed,
     }
 }
 
-fn explained(kind: FailureKind, error: &git2::Error) -> String {
-    if kind == FailureKind::DiskFull {
+fn explained(kind: Reason, error: &git2::Error) -> String {
+    if kind == Reason::DiskFull {
         return NO_ROOM_MESSAGE.to_owned();
     }
     match error.message().strip_prefix(STATUS) {
@@ -162,7 +161,7 @@ fn explained(kind: FailureKind, error: &git2::Error) -> String {
 mod tests {
     use super::*;
 
-    fn kind(code: ErrorCode, class: ErrorClass, message: &str, url: &str) -> FailureKind {
+    fn kind(code: ErrorCode, class: ErrorClass, message: &str, url: &str) -> Reason {
         kind_of(&git2::Error::new(code, class, message), url)
     }
 
@@ -171,25 +170,25 @@ mod tests {
         let generic = ErrorCode::GenericError;
         let https = "https://host/x";
         let cases = [
-            (generic, ErrorClass::Os, "failed to write: No space left on device", FailureKind::DiskFull),
-            (ErrorCode::Auth, ErrorClass::Http, "no", FailureKind::AuthenticationFailed),
-            (generic, ErrorClass::Http, "unexpected http status code: 403", FailureKind::AuthenticationFailed),
-            (generic, ErrorClass::Http, "unexpected http status code: 404", FailureKind::NotFound),
-            (generic, ErrorClass::Http, "unexpected http status code: 503", FailureKind::Unreachable),
-            (generic, ErrorClass::Http, "unexpected http status code: 302", FailureKind::FetchFailed),
-            (ErrorCode::Certificate, ErrorClass::Ssl, "invalid", FailureKind::CertificateRefused),
-            (generic, ErrorClass::Net, "unexpected end", FailureKind::Unreachable),
-            (generic, ErrorClass::Os, "failed to connect to x: Connection refused", FailureKind::Unreachable),
-            (generic, ErrorClass::Os, "failed to open 'x': Permission denied", FailureKind::FetchFailed),
-            (generic, ErrorClass::Ssh, "ERROR: Repository not found.", FailureKind::NotFound),
-            (generic, ErrorClass::Ssh, "failed to authenticate SSH session", FailureKind::AuthenticationFailed),
-            (generic, ErrorClass::Ssh, "failed to start SSH session", FailureKind::Unreachable),
-            (ErrorCode::NotFound, ErrorClass::Repository, "no repository", FailureKind::NotFound),
-            (generic, ErrorClass::Indexer, "bad pack", FailureKind::FetchFailed),
+            (generic, ErrorClass::Os, "failed to write: No space left on device", Reason::DiskFull),
+            (ErrorCode::Auth, ErrorClass::Http, "no", Reason::AuthenticationFailed),
+            (generic, ErrorClass::Http, "unexpected http status code: 403", Reason::AuthenticationFailed),
+            (generic, ErrorClass::Http, "unexpected http status code: 404", Reason::NotFound),
+            (generic, ErrorClass::Http, "unexpected http status code: 503", Reason::Unreachable),
+            (generic, ErrorClass::Http, "unexpected http status code: 302", Reason::FetchFailed),
+            (ErrorCode::Certificate, ErrorClass::Ssl, "invalid", Reason::CertificateRefused),
+            (generic, ErrorClass::Net, "unexpected end", Reason::Unreachable),
+            (generic, ErrorClass::Os, "failed to connect to x: Connection refused", Reason::Unreachable),
+            (generic, ErrorClass::Os, "failed to open 'x': Permission denied", Reason::FetchFailed),
+            (generic, ErrorClass::Ssh, "ERROR: Repository not found.", Reason::NotFound),
+            (generic, ErrorClass::Ssh, "failed to authenticate SSH session", Reason::AuthenticationFailed),
+            (generic, ErrorClass::Ssh, "failed to start SSH session", Reason::Unreachable),
+            (ErrorCode::NotFound, ErrorClass::Repository, "no repository", Reason::NotFound),
+            (generic, ErrorClass::Indexer, "bad pack", Reason::FetchFailed),
         ];
         for (code, class, message, wanted) in cases {
             assert_eq!(kind(code, class, message, https), wanted, "{message}");
         }
-        assert_eq!(kind(ErrorCode::Certificate, ErrorClass::Ssh, "x", "ssh://host/x"), FailureKind::HostKeyRefused);
+        assert_eq!(kind(ErrorCode::Certificate, ErrorClass::Ssh, "x", "ssh://host/x"), Reason::HostKeyRefused);
     }
 }

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use git2::{ErrorCode, ObjectType, Oid, Repository};
+use reeve_crds::Reason;
 
 use super::failure::Failure;
 use super::tags;
-use crate::failure::FailureKind;
 use crate::reference::{Choice, Head, ReferenceError};
 
 pub(super) struct LocalSource<'a> {
@@ -21,7 +21,7 @@ impl<'a> LocalSource<'a> {
             Ok(from) => Ok(Self { from, into }),
             Err(error) if error.code() == ErrorCode::NotFound => {
                 let message = format!("there is no Git repository at {}", path.display());
-                Err(Failure::known(FailureKind::NotFound, message))
+                Err(Failure::known(Reason::NotFound, message))
             }
             Err(error) => Err(unreadable(&error)),
         }
@@ -102,5 +102,5 @@ pub(super) fn copy(from: &Repository, into: &Repository, commit: Oid) -> Result<
 
 /// It is the repository that is copied from, not the mirror.
 fn unreadable(error: &git2::Error) -> Failure {
-    Failure::known(FailureKind::FetchFailed, format!("the repository cannot be read: {}", error.message()))
+    Failure::known(Reason::FetchFailed, format!("the repository cannot be read: {}", error.message()))
 }

@@ -10,10 +10,10 @@ use git2::{
     AutotagOption, CertificateCheckStatus, ErrorClass, ErrorCode, FetchOptions, Oid, ProxyOptions, Remote,
     RemoteCallbacks, RemoteRedirect, Repository,
 };
+use reeve_crds::Reason;
 
 use super::failure::Failure;
 use super::presenter::Presenter;
-use crate::failure::FailureKind;
 use crate::known_hosts;
 use crate::reference::{Choice, Head, ReferenceError};
 use crate::wire::{Request, WireLogin};
@@ -84,7 +84,7 @@ impl<'a> RemoteSource<'a> {
         let WireLogin::Key { known_hosts: list, .. } = &self.request.login else {
             let message =
                 format!("{}; a private authority is trusted by the key `ca.crt` of the Secret", error.message());
-            return Failure::known(FailureKind::CertificateRefused, message);
+            return Failure::known(Reason::CertificateRefused, message);
         };
         let key = self.host_key.borrow().clone().unwrap_or_else(|| "its host key".to_owned());
         let address: Option<http::Uri> = self.request.url.parse().ok();
@@ -95,7 +95,7 @@ impl<'a> RemoteSource<'a> {
         } else {
             format!("{host} is not in `known_hosts`: its host key is {key}")
         };
-        Failure::known(FailureKind::HostKeyRefused, message)
+        Failure::known(Reason::HostKeyRefused, message)
     }
 }
 

@@ -1,11 +1,11 @@
 //! Where objects come from: a server, or a repository on this machine.
 
 use git2::Repository;
+use reeve_crds::Reason;
 
 use super::failure::Failure;
 use super::local::LocalSource;
 use super::remote::RemoteSource;
-use crate::failure::FailureKind;
 use crate::reference::{Choice, Head};
 use crate::wire::Request;
 
@@ -23,12 +23,12 @@ impl<'a> Source<'a> {
         let known = ["https://", "http://", "ssh://"].iter().any(|scheme| request.url.starts_with(scheme));
         if !known {
             let message = "write a URL that starts with https://, http://, ssh:// or file://";
-            return Err(Failure::known(FailureKind::Unsupported, message));
+            return Err(Failure::known(Reason::Unsupported, message));
         }
         // Over http:// libgit2 would go around the proxy without a word.
         if !request.url.starts_with("https://") && request.proxy.is_some() {
             let message = "only https:// can go through a proxy: use it, or remove spec.proxySecretRef";
-            return Err(Failure::known(FailureKind::Unsupported, message));
+            return Err(Failure::known(Reason::Unsupported, message));
         }
         RemoteSource::connect(request, into).map(Self::Remote)
     }

@@ -1,4 +1,5 @@
 use k8s_openapi::ByteString;
+use reeve_crds::Reason;
 
 use super::{Credentials, CredentialsError, Data, Login, Proxy, webhook_token};
 
@@ -42,7 +43,7 @@ fn what_is_missing_is_named() {
     assert!(refused(&[("known_hosts", "x")], SSH).starts_with("the Secret has no key `identity`"));
     assert!(refused(&[("identity", KEY)], SSH).starts_with("the Secret has no key `known_hosts`"));
     let error = Proxy::from_secret(&data(&[])).unwrap_err();
-    assert_eq!((error.reason(), error.to_string().contains("`address`")), ("InvalidCredentials", true));
+    assert_eq!((error.reason(), error.to_string().contains("`address`")), (Reason::InvalidCredentials, true));
 }
 
 #[test]
@@ -62,7 +63,7 @@ fn what_cannot_be_used_is_refused_and_never_shown() {
     ] {
         let error = Credentials::from_secret(&data(pairs), url).unwrap_err();
         assert!(matches!(error, CredentialsError::Unsupported { .. }), "{error}");
-        assert_eq!(error.reason(), "Unsupported");
+        assert_eq!(error.reason(), Reason::Unsupported);
     }
 }
 

@@ -1,4 +1,5 @@
 //! Why a revision is not trusted, or the keys cannot be: in a word for programmes, and in a sentence for people.
+use reeve_crds::Reason;
 
 /// The Secret with the trusted keys cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,10 +21,10 @@ pub enum KeysError {
 
 impl KeysError {
     /// The reason of a condition.
-    pub fn reason(&self) -> &'static str {
+    pub fn reason(&self) -> Reason {
         match self {
-            Self::None => "NoTrustedKeys",
-            Self::Invalid { .. } => "InvalidTrustedKey",
+            Self::None => Reason::NoTrustedKeys,
+            Self::Invalid { .. } => Reason::InvalidTrustedKey,
         }
     }
 }
@@ -116,13 +117,18 @@ impl std::fmt::Display for SignatureError {
     }
 }
 
-/// All that [`SignatureError::reason`] says.
-const REASONS: [&str; 7] =
-    ["Unsigned", "UnknownKey", "BadSignature", "WeakSignature", "KeyNotValid", "UnsupportedSignature", "WrongTag"];
-
 /// Whether a revision with this reason was refused for its signature.
-pub fn is_signature_reason(reason: &str) -> bool {
-    REASONS.contains(&reason)
+pub fn is_signature_reason(reason: Reason) -> bool {
+    matches!(
+        reason,
+        Reason::Unsigned
+            | Reason::UnknownKey
+            | Reason::BadSignature
+            | Reason::WeakSignature
+            | Reason::KeyNotValid
+            | Reason::UnsupportedSignature
+            | Reason::WrongTag
+    )
 }
 
 impl SignatureError {
@@ -132,15 +138,15 @@ impl SignatureError {
     }
 
     /// The reason of a condition.
-    pub fn reason(&self) -> &'static str {
+    pub fn reason(&self) -> Reason {
         match &self.refused {
-            Refused::Unsigned | Refused::Lightweight => "Unsigned",
-            Refused::UnknownKey(_) => "UnknownKey",
-            Refused::Bad(_) => "BadSignature",
-            Refused::Weak(_) => "WeakSignature",
-            Refused::KeyNotValid { .. } => "KeyNotValid",
-            Refused::Unsupported => "UnsupportedSignature",
-            Refused::WrongTag(_) => "WrongTag",
+            Refused::Unsigned | Refused::Lightweight => Reason::Unsigned,
+            Refused::UnknownKey(_) => Reason::UnknownKey,
+            Refused::Bad(_) => Reason::BadSignature,
+            Refused::Weak(_) => Reason::WeakSignature,
+            Refused::KeyNotValid { .. } => Reason::KeyNotValid,
+            Refused::Unsupported => Reason::UnsupportedSignature,
+            Refused::WrongTag(_) => Reason::WrongTag,
         }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use jiff::Timestamp;
 use k8s_openapi::ByteString;
 use proptest::prelude::*;
+use reeve_crds::Reason;
 use reeve_crds::git_source::VerifyMode;
 
 use super::{KeysError, Refused, SignatureError, SignedBy, SignedObjects, TrustedKeys, is_signature_reason, object};
@@ -53,7 +54,7 @@ fn check(keys: &TrustedKeys, commit: Vec<u8>) -> Result<SignedBy, SignatureError
 fn refused(keys: &TrustedKeys, commit: Vec<u8>) -> (&'static str, String) {
     let error = check(keys, commit).unwrap_err();
     assert!(is_signature_reason(error.reason()), "{}", error.reason());
-    (error.reason(), error.to_string())
+    (error.reason().as_str(), error.to_string())
 }
 
 #[test]

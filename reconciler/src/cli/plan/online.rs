@@ -144,7 +144,7 @@ async fn watch(
         match access.in_time(DOING, access.cluster.kinds().find(&api_version, &kind)).await? {
             Ok(found) => {
                 let seen = access.in_time(DOING, access.watch_cache.watch(&scope, &found)).await?;
-                seen.map_err(|failure| access.blind(failure.reason, &failure.message))?;
+                seen.map_err(|failure| access.blind(failure.reason.as_str(), &failure.message))?;
             }
             Err(KindsError::Missing { .. }) => {}
             Err(error) => return Err(access.without_kinds(&error)),
@@ -216,7 +216,7 @@ async fn read(access: &ClusterAccess, applier: &Applier, object: &DesiredObject)
     match access.patiently(&doing, get, ApplyError::retry_after).await? {
         Ok(live) => Ok(live),
         Err(ApplyError::Refused { api_error, .. }) => Err(access.blind(api_error.reason.as_str(), &api_error.message)),
-        Err(other) => Err(access.blind(other.reason(), &reeve_process::error_chain(&other))),
+        Err(other) => Err(access.blind(other.reason().as_str(), &reeve_process::error_chain(&other))),
     }
 }
 

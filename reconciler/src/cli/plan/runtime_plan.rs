@@ -48,7 +48,7 @@ pub(super) struct Part {
     pub(super) actions: Vec<(ObjectKey, Stage, PlannedAction)>,
     pub(super) removals: Vec<(ObjectKey, Stage, Removal)>,
     pub(super) jobs: Vec<(ObjectKey, JobPhase)>,
-    pub(super) refusals: Vec<ApiError>,
+    pub(super) refusals: Vec<RefusedObject>,
 }
 
 /// What is done to an object.
@@ -63,7 +63,7 @@ pub(super) enum PlannedAction {
 
 /// An object that may not be applied.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct ApiError {
+pub(super) struct RefusedObject {
     pub(super) key: ObjectKey,
     pub(super) reason: &'static str,
     pub(super) message: String,
@@ -129,7 +129,7 @@ impl RuntimePlan {
             if seen.suspended.contains(&component.name) {
                 part.stop(SkipReason::Suspended(format!("component {}", component.name)), |_| false);
             } else if let Some((key, message)) = admission::refused(component, tenant, allowed) {
-                part.stop_refused(ApiError { key: key.clone(), reason: "Refused", message });
+                part.stop_refused(RefusedObject { key: key.clone(), reason: "Refused", message });
             } else if !waits.is_empty() && !part.is_empty() {
                 // What others may build on is laid before it waits.
                 part.stop(SkipReason::Waits(waits), |stage| stage == Stage::Definitions);
@@ -157,10 +157,10 @@ impl RuntimePlan {
 
 impl Part {
     fn of(component: &DesiredComponent, spec: &RuntimeSpec, plan: ComponentPlan, seen: &mut Seen) -> Self {
-        let mut refusals: Vec<ApiError> = plan
+        let mut refusals: Vec<RefusedObject> = plan
             .claimed
             .into_iter()
-            .map(|(key, owner)| ApiError { key, reason: "Conflict", message: format!("belongs to {owner}") })
+            .map(|(key, owner)| RefusedObject { key, reason: "Conflict", message: format!("belongs to {owner}") })
             .collect();
         let mut actions = Vec::new();
         for step in plan.steps {
@@ -174,7 +174,7 @@ impl Part {
                 (Action::Create, Some(_)) if spec.adoption == Adoption::Never && !seen.known.contains(&step.key) => {
                     let error = ApplyError::Exists { object: step.key.clone() };
                     let message = error.to_string().trim_start_matches(&step.key.to_string()).trim().to_owned();
-                    refusals.push(ApiError { key: step.key, reason: error.reason(), message });
+                    refusals.push(RefusedObject { key: step.key, reason: error.reason().as_str(), message });
                     continue;
                 }
                 (Action::Create, Some(appliers)) => {
@@ -206,7 +206,7 @@ impl Part {
         self.skipped = Some(why);
     }
 
-    fn stop_refused(&mut self, api_error: ApiError) {
+    fn stop_refused(&mut self, api_error: RefusedObject) {
         self.actions.clear();
         self.removals.clear();
         self.jobs.clear();

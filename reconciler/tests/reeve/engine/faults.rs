@@ -6,6 +6,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, ServiceAccount};
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Config};
+use reeve_crds::Reason;
 use reeve_crds::outcome::Outcome;
 use reeve_crds::{Inventory, Lenient, State};
 use reeve_process::Gate;
@@ -182,7 +183,7 @@ async fn a_watch_that_failed_is_tried_when_somebody_asks_for_it_not_when_it_has_
     let hub = WatchCache::new(cluster.clone(), Clock::new(ManualClock::new(Timestamp::UNIX_EPOCH)));
     let scope = Scope { account: Account::Own, namespace: None };
     let kind = cluster.kinds().find("v1", "ConfigMap").await.unwrap();
-    assert_eq!(hub.watch(&scope, &kind).await.unwrap_err().reason, "Forbidden");
+    assert_eq!(hub.watch(&scope, &kind).await.unwrap_err().reason, Reason::Forbidden);
     hub.watch(&scope, &kind).await.unwrap();
 }
 

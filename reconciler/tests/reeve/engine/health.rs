@@ -2,6 +2,7 @@
 
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::api::{Patch, PatchParams};
+use reeve_crds::Reason;
 use reeve_crds::{RuntimeComponent, State};
 use reeve_tests::{eventually, until};
 use serde_json::json;
@@ -17,7 +18,7 @@ async fn health_that_does_not_come_in_time_is_an_error_until_it_comes() {
     let _reeve = fixture.reeve();
     let status = fixture.component_is("web", State::Error, "TimedOut").await.status.unwrap();
     assert_eq!(status.unhealthy[0].object.name, "web");
-    assert_eq!(status.failure.unwrap().reason, "TimedOut");
+    assert_eq!(status.failure.unwrap().reason, Reason::TimedOut);
     fixture.component_with("web", "1.1.0", "{ timeout: 2s }", &deployment("web", 0));
     let second = fixture.push();
     fixture.applied(&second).await;

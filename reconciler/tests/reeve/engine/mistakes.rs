@@ -6,6 +6,7 @@ use http::Method;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt as _;
 use kube::api::{ListParams, Patch, PatchParams};
+use reeve_crds::Reason;
 use reeve_crds::{GitSource, Runtime, State, annotation};
 use reeve_tests::{CommitId, eventually, until};
 use serde_json::json;
@@ -242,7 +243,7 @@ async fn a_commit_that_removes_too_many_runtimes_removes_none_until_a_later_one_
     let second = fixture.push();
     let source = fixture.source_is(State::Warning, &second, "13/13").await;
     let ready = source.status.unwrap().conditions.into_iter().find(|condition| condition.type_ == "Ready").unwrap();
-    assert_eq!(ready.reason, "OverBudget");
+    assert_eq!(ready.reason, Reason::OverBudget);
     for words in ["7 of 12 runtimes", "allows 10%", "revert", "limits.removals"] {
         assert!(ready.message.contains(words), "{}", ready.message);
     }

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use kube::Client;
-use reeve_reconciler_engine::api_error::{ApiError, Reason};
+use reeve_crds::Reason;
+use reeve_reconciler_engine::api_error::ApiError;
 use reeve_tests::Forwarder;
 use serde_json::{Value, json};
 

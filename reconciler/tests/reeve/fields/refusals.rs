@@ -2,7 +2,8 @@
 
 use kube::Client;
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
-use reeve_reconciler_engine::api_error::{ApiError, Reason};
+use reeve_crds::Reason;
+use reeve_reconciler_engine::api_error::ApiError;
 use reeve_tests::eventually;
 use serde_json::{Value, json};
 

@@ -3,6 +3,7 @@
 use std::process::Stdio;
 use std::time::Duration;
 
+use reeve_crds::Reason;
 use reeve_reconciler_git::FetchRequest;
 use reeve_tests::{Forwarder, GitRepository, PATIENCE, eventually};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -50,7 +51,11 @@ async fn a_server_that_hangs_at_any_point_is_left_at_the_deadline_and_no_process
         }
         let fixture = Fixture::new();
         let error = fixture.refused(&hanging).await;
-        assert_eq!((error.reason(), error.is_transient()), ("TimedOut", true), "{bytes} bytes of {url}: {error}");
+        assert_eq!(
+            (error.reason(), error.reason().is_transient()),
+            (Reason::TimedOut, true),
+            "{bytes} bytes of {url}: {error}"
+        );
         assert_eq!(children_of(fixture.data()), Vec::<i32>::new(), "{bytes} bytes of {url}");
     });
     futures::future::join_all(all).await;
@@ -74,7 +79,7 @@ async fn a_connection_that_ends_at_any_point_is_tried_again_later_and_leaves_the
                 forwarder.cut_after(bytes);
             }
             let error = fixture.refused(&request).await;
-            assert!(error.is_transient(), "after {bytes} bytes: {error}");
+            assert!(error.reason().is_transient(), "after {bytes} bytes: {error}");
             assert_eq!(fixture.text(&url, first.as_str(), "a").as_deref(), Some("1"));
         }
     }
@@ -102,7 +107,7 @@ async fn a_child_that_is_killed_in_the_middle_leaves_a_mirror_that_can_be_used()
     };
     let (outcome, ()) = tokio::join!(fetch, killed);
     let error = outcome.unwrap_err();
-    assert_eq!((error.reason(), error.is_transient()), ("FetchAborted", true), "{error}");
+    assert_eq!((error.reason(), error.reason().is_transient()), (Reason::FetchAborted, true), "{error}");
     assert_eq!(fixture.text(&url, &first, "a").as_deref(), Some("1"));
     forwarder.pass();
     assert_eq!(fixture.fetch(&request).await.commit.id, second.as_str());

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use reeve_crds::Reason;
 use reeve_reconciler_git::Mirrors;
 use reeve_tests::GitRepository;
 use tempfile::TempDir;
@@ -58,7 +59,7 @@ async fn a_full_disk_is_an_error_of_its_own_and_nothing_half_written_is_used() {
         let large = git.publish(&[("big", &noise(3, 300_000))]).unwrap();
         for _ in 0..2 {
             let error = mirrors.fetch(&request).await.unwrap_err();
-            assert_eq!((error.reason(), error.is_transient()), ("DiskFull", true), "{url}: {error}");
+            assert_eq!((error.reason(), error.reason().is_transient()), (Reason::DiskFull, true), "{url}: {error}");
             assert!(mirrors.tree(&url, first.as_str(), "").is_ok());
             assert!(mirrors.tree(&url, large.as_str(), "").is_err());
         }
@@ -89,6 +90,6 @@ async fn a_child_that_dies_of_a_full_disk_is_understood_and_cleaned_up_after_at_
     assert!(write.status().unwrap().success());
     let mirrors = Mirrors::new(disk.path().to_owned(), program);
     let error = mirrors.fetch(&request("file:///nowhere", main())).await.unwrap_err();
-    assert_eq!(error.reason(), "DiskFull", "{error}");
+    assert_eq!(error.reason(), Reason::DiskFull, "{error}");
     assert!(disk.room() > 1_000_000, "{} bytes left", disk.room());
 }

@@ -1,5 +1,6 @@
 //! What a mirror brings over, tells and keeps.
 
+use reeve_crds::Reason;
 use reeve_reconciler_git::{FetchRequest, Moved};
 use reeve_renderer::tree::Tree as _;
 use reeve_tests::{Forwarder, GitRepository};
@@ -133,7 +134,7 @@ async fn a_deleted_branch_is_an_error_and_what_was_fetched_of_it_is_still_there(
     fixture.fetch(&request(&url, main())).await;
     git.delete_branch("main").unwrap();
     let error = fixture.refused(&request(&url, main())).await;
-    assert_eq!(error.reason(), "RefNotFound");
+    assert_eq!(error.reason(), Reason::RefNotFound);
     assert!(error.to_string().ends_with("there is no branch `main`; there are other"), "{error}");
     assert_eq!(fixture.text(&url, only.as_str(), "a").as_deref(), Some("1"));
 }
@@ -147,7 +148,7 @@ async fn a_folder_of_a_commit_is_a_tree_of_its_own_and_one_that_is_not_there_is_
     let tree = fixture.mirrors.tree(&url, commit.as_str(), "clusters/eu").unwrap();
     assert_eq!(tree.list("").unwrap().len(), 1);
     let error = fixture.mirrors.tree(&url, commit.as_str(), "clusters/us").unwrap_err();
-    assert_eq!(error.reason(), "PathNotFound");
+    assert_eq!(error.reason(), Reason::PathNotFound);
     assert!(fixture.mirrors.tree(&url, &"ab".repeat(20), "").is_err());
     fixture.mirrors.release(&url, "nobody").unwrap();
     fixture.mirrors.forget(&url).unwrap();

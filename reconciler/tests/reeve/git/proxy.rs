@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use k8s_openapi::ByteString;
+use reeve_crds::Reason;
 use reeve_reconciler_git::{FetchRequest, Proxy};
 use reeve_tests::GitRepository;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
@@ -102,15 +103,15 @@ async fn a_proxy_that_refuses_is_not_gone_around() {
     };
     for login in [&[("username", "ann"), ("password", "battery-staple")][..], &[]] {
         let error = Fixture::new().refused(&with(proxy(through.address, login), &https.url())).await;
-        assert_eq!(error.reason(), "AuthenticationFailed", "{error}");
+        assert_eq!(error.reason(), Reason::AuthenticationFailed, "{error}");
         assert!(!error.to_string().contains("battery-staple"), "{error}");
     }
     let nobody: SocketAddr = "127.0.0.1:1".parse().unwrap();
     let error = Fixture::new().refused(&with(proxy(nobody, &[]), &https.url())).await;
-    assert_eq!(error.reason(), "Unreachable", "{error}");
+    assert_eq!(error.reason(), Reason::Unreachable, "{error}");
     assert_eq!(https.requests(), Vec::<String>::new());
     for url in ["ssh://git@127.0.0.1/x", "http://127.0.0.1/x"] {
         let error = Fixture::new().refused(&with(proxy(nobody, &[]), url)).await;
-        assert_eq!(error.reason(), "Unsupported", "{error}");
+        assert_eq!(error.reason(), Reason::Unsupported, "{error}");
     }
 }

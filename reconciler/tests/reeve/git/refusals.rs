@@ -1,6 +1,7 @@
 //! Servers that do not let in, hosts that are not trusted, repositories that are not there: each with its own reason,
 //! and none with a secret in what it says.
 
+use reeve_crds::Reason;
 use reeve_reconciler_git::{Credentials, FetchError, FetchRequest};
 use reeve_tests::{BasicAuth, GitHttp, GitRepository, GitSsh};
 
@@ -36,15 +37,15 @@ async fn a_server_that_refuses_a_password_or_a_token_is_told_apart_from_one_that
     ];
     for login in wrong {
         let error = refused(&url, login).await;
-        assert_eq!((error.reason(), error.is_transient()), ("AuthenticationFailed", false), "{error}");
+        assert_eq!((error.reason(), error.reason().is_transient()), (Reason::AuthenticationFailed, false), "{error}");
         says_no_secret(&error, &["battery-staple", "annabel"]);
     }
     let right = credentials(&url, &[("username", "annabel"), ("password", PASSWORD)]);
     let error = refused(&url.replace("repository", "nowhere"), right.clone()).await;
-    assert_eq!(error.reason(), "NotFound", "{error}");
+    assert_eq!(error.reason(), Reason::NotFound, "{error}");
     drop(http);
     let error = refused(&url, right).await;
-    assert_eq!((error.reason(), error.is_transient()), ("Unreachable", true), "{error}");
+    assert_eq!((error.reason(), error.reason().is_transient()), (Reason::Unreachable, true), "{error}");
     says_no_secret(&error, &[PASSWORD]);
 }
 
@@ -65,11 +66,11 @@ async fn a_private_authority_is_trusted_only_when_the_secret_says_so() {
     assert!(url.starts_with("https://"));
     let login = [("username", "ann"), ("password", PASSWORD)];
     let error = refused(&url, credentials(&url, &login)).await;
-    assert_eq!(error.reason(), "CertificateRefused", "{error}");
+    assert_eq!(error.reason(), Reason::CertificateRefused, "{error}");
     let other = git.serve_https(None).unwrap();
     let trusting = |server: &GitHttp| credentials(&url, &[login[0], login[1], ("ca.crt", server.authority().unwrap())]);
     let error = refused(&url, trusting(&other)).await;
-    assert_eq!(error.reason(), "CertificateRefused", "{error}");
+    assert_eq!(error.reason(), Reason::CertificateRefused, "{error}");
     let found = Fixture::new().fetch(&FetchRequest { credentials: trusting(&https), ..request(&url, main()) }).await;
     assert_eq!(found.commit.id, git.head().unwrap().as_str());
 }
@@ -92,14 +93,14 @@ async fn a_host_key_that_is_unknown_or_has_changed_is_refused() {
     let (ours, theirs) = (keys(&ssh), keys(&other));
     let unknown = credentials(&url, &[("identity", &ours.identity), ("known_hosts", &theirs.known_hosts)]);
     let error = refused(&url, unknown).await;
-    assert_eq!((error.reason(), error.is_transient()), ("HostKeyRefused", false), "{error}");
+    assert_eq!((error.reason(), error.reason().is_transient()), (Reason::HostKeyRefused, false), "{error}");
     assert!(error.to_string().contains("is not in `known_hosts`: its host key is ssh-ed25519 SHA256:"), "{error}");
 
     let port = |ssh: &GitSsh| ssh.address().port().to_string();
     let changed = theirs.known_hosts.replace(&port(&other), &port(&ssh));
     let changed = credentials(&url, &[("identity", &ours.identity), ("known_hosts", &changed)]);
     let error = refused(&url, changed).await;
-    assert_eq!(error.reason(), "HostKeyRefused", "{error}");
+    assert_eq!(error.reason(), Reason::HostKeyRefused, "{error}");
     assert!(error.to_string().contains("has changed"), "{error}");
 }
 
@@ -111,7 +112,7 @@ async fn a_key_that_the_server_does_not_know_is_refused_and_one_with_a_password_
     let (ours, theirs) = (keys(&ssh), keys(&other));
     let strange = credentials(&url, &[("identity", &theirs.identity), ("known_hosts", &ours.known_hosts)]);
     let error = refused(&url, strange).await;
-    assert_eq!(error.reason(), "AuthenticationFailed", "{error}");
+    assert_eq!(error.reason(), Reason::AuthenticationFailed, "{error}");
     says_no_secret(&error, &theirs.identity.lines().skip(1).take(3).collect::<Vec<_>>());
 
     let folder = tempfile::tempdir().unwrap();
@@ -127,7 +128,7 @@ async fn a_key_that_the_server_does_not_know_is_refused_and_one_with_a_password_
     let found = Fixture::new().fetch(&FetchRequest { credentials: with("opens-it"), ..request(&url, main()) }).await;
     assert_eq!(found.commit.id, git.head().unwrap().as_str());
     let error = refused(&url, with("battery-staple")).await;
-    assert_eq!(error.reason(), "AuthenticationFailed", "{error}");
+    assert_eq!(error.reason(), Reason::AuthenticationFailed, "{error}");
     says_no_secret(&error, &["battery-staple"]);
 }
 
@@ -138,11 +139,11 @@ async fn a_repository_that_is_not_there_is_not_found_over_any_transport() {
     let ours = keys(&ssh);
     let key = credentials(&ssh.url(), &[("identity", &ours.identity), ("known_hosts", &ours.known_hosts)]);
     let error = refused(&ssh.url().replace("repository.git", "nowhere.git"), key).await;
-    assert_eq!(error.reason(), "NotFound", "{error}");
+    assert_eq!(error.reason(), Reason::NotFound, "{error}");
     let error = refused(&git.file_url().replace("repository.git", "nowhere.git"), Credentials::default()).await;
-    assert_eq!(error.reason(), "NotFound", "{error}");
+    assert_eq!(error.reason(), Reason::NotFound, "{error}");
     let error = refused("gopher://host/x", Credentials::default()).await;
-    assert_eq!(error.reason(), "Unsupported", "{error}");
+    assert_eq!(error.reason(), Reason::Unsupported, "{error}");
 }
 
 #[tokio::test]
@@ -151,7 +152,7 @@ async fn a_reference_that_means_nothing_is_told_and_so_is_an_empty_repository() 
     let http = git.serve_http(None).unwrap();
     for url in [git.file_url(), http.url()] {
         let error = Fixture::new().refused(&request(&url, main())).await;
-        assert_eq!(error.reason(), "EmptyRepository", "{error}");
+        assert_eq!(error.reason(), Reason::EmptyRepository, "{error}");
     }
     git.publish(&[("version", "1")]).unwrap();
     git.git(&["tag", "folder", "HEAD^{tree}"]).unwrap();
@@ -161,10 +162,14 @@ async fn a_reference_that_means_nothing_is_told_and_so_is_an_empty_repository() 
         let nowhere = commit(&"ab".repeat(20));
         for reference in [branch("gone"), tag("gone"), semver("^9"), named("refs/gone"), nowhere, tag("folder")] {
             let error = fixture.refused(&request(&url, reference.clone())).await;
-            assert_eq!((error.reason(), error.is_transient()), ("RefNotFound", false), "{reference:?}: {error}");
+            assert_eq!(
+                (error.reason(), error.reason().is_transient()),
+                (Reason::RefNotFound, false),
+                "{reference:?}: {error}"
+            );
         }
         let error = fixture.refused(&request(&url, semver("newest"))).await;
-        assert_eq!(error.reason(), "InvalidRef", "{error}");
+        assert_eq!(error.reason(), Reason::InvalidRef, "{error}");
     }
 }
 

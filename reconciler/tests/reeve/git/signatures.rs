@@ -1,6 +1,7 @@
 //! What real `git` signed, as a mirror has it.
 
 use k8s_openapi::ByteString;
+use reeve_crds::Reason;
 use reeve_crds::git_source::{GitRef, VerifyMode};
 use reeve_reconciler_git::{FetchRequest, SignatureError, SignedBy, TrustedKeys};
 use reeve_tests::{GitRepository, SigningKey};
@@ -49,7 +50,7 @@ async fn commits_that_git_signed_are_taken_by_their_key() {
         git.sign_with(None).unwrap();
         git.publish(&[("a", "2")]).unwrap();
         let error = fixture.signed(&request, VerifyMode::Head, &keys).await.unwrap_err();
-        assert_eq!(error.reason(), "Unsigned");
+        assert_eq!(error.reason(), Reason::Unsigned);
     }
 }
 
@@ -73,8 +74,8 @@ async fn tags_are_taken(git: &GitRepository, url: &str, entry: &str, key: &Signi
     git.push().unwrap();
     let signed_by = signed(tag("v1.0.0"), VerifyMode::Tag).await.unwrap().to_string();
     assert!(signed_by.contains(key.fingerprint()), "{signed_by}");
-    assert_eq!(signed(tag("v0.9.0"), VerifyMode::Tag).await.unwrap_err().reason(), "Unsigned");
-    assert_eq!(signed(tag("v1.0.0"), VerifyMode::TagAndHead).await.unwrap_err().reason(), "Unsigned");
+    assert_eq!(signed(tag("v0.9.0"), VerifyMode::Tag).await.unwrap_err().reason(), Reason::Unsigned);
+    assert_eq!(signed(tag("v1.0.0"), VerifyMode::TagAndHead).await.unwrap_err().reason(), Reason::Unsigned);
     git.sign_with(Some(key)).unwrap();
     git.publish(&[("a", "2")]).unwrap();
     git.signed_tag("v1.1.0", "Two").unwrap();
@@ -88,7 +89,7 @@ async fn tags_are_taken(git: &GitRepository, url: &str, entry: &str, key: &Signi
     git.git(&["update-ref", "refs/tags/v1.3.0", "v1.0.0"]).unwrap();
     git.push().unwrap();
     let error = signed(semver("1.x"), VerifyMode::Tag).await.unwrap_err();
-    assert_eq!((error.reason(), error.to_string().contains("`v1.0.0`")), ("WrongTag", true), "{error}");
+    assert_eq!((error.reason(), error.to_string().contains("`v1.0.0`")), (Reason::WrongTag, true), "{error}");
 }
 
 #[tokio::test]
@@ -140,6 +141,6 @@ async fn a_commit_that_is_too_large_is_not_looked_at() {
     let (fixture, request) = (Fixture::new(), request(&git.file_url(), main()));
     let found = fixture.fetch(&request).await;
     let error = fixture.mirrors.signed_objects(&request.url, &found).unwrap_err();
-    assert_eq!(error.reason(), "BadSignature");
+    assert_eq!(error.reason(), Reason::BadSignature);
     assert!(error.to_string().contains("larger than 1024 KiB"), "{error}");
 }

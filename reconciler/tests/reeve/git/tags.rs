@@ -1,6 +1,7 @@
 //! Tags that libgit2 cannot read: some of them Git can, and of the others it is told which.
 
 use k8s_openapi::ByteString;
+use reeve_crds::Reason;
 use reeve_crds::git_source::VerifyMode;
 use reeve_reconciler_git::TrustedKeys;
 use reeve_tests::{GitRepository, SigningKey};
@@ -54,7 +55,7 @@ async fn a_tag_that_nobody_can_read_is_named_and_costs_no_mirror() {
     let place = fixture.repository();
     for reference in [tag("v1.0.0"), semver("1.x"), tag("v1.0.0")] {
         let error = fixture.refused(&request(&url, reference)).await;
-        assert_eq!((error.reason(), error.is_transient()), ("RefNotFound", false), "{error}");
+        assert_eq!((error.reason(), error.reason().is_transient()), (Reason::RefNotFound, false), "{error}");
         assert!(error.to_string().contains("tag `v1.0.0` cannot be read: make it anew"), "{error}");
     }
     assert_eq!(fixture.fetch(&request(&url, main())).await.commit.id, first.as_str());

@@ -9,12 +9,13 @@ use kube::api::{DynamicObject, ListParams};
 use kube::core::{ApiResource, DynamicResourceScope, PartialObjectMeta};
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client};
+use reeve_crds::Reason;
 use reeve_renderer_objects::bundle::MANAGED_BY;
 use reeve_renderer_objects::key::ObjectKey;
 use tokio::sync::watch;
 
 use super::{Scope, WatchCache, WatchFailure};
-use crate::api_error::{ApiError, Reason};
+use crate::api_error::ApiError;
 use crate::clock::since;
 use crate::cluster::Kind;
 use crate::health::{self, Health};
@@ -260,7 +261,7 @@ impl KindWatch {
         self.state.send_replace(WatchState::Failing(WatchFailure {
             kind: self.kind.resource.kind.clone(),
             account: self.scope.account.clone(),
-            reason: api_error.reason.as_str(),
+            reason: api_error.reason,
             message: backoff::message(api_error, self.kind.namespaced && self.scope.namespace.is_none()),
         }));
     }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use reeve_crds::condition::{reason, types};
+use reeve_crds::Reason;
+use reeve_crds::condition::types;
 use reeve_crds::outcome::{Drift, Failure, Rendered};
 use reeve_crds::runtime::{Applier, ComponentSummary, RuntimeStatus};
 use reeve_crds::{Count, State};
@@ -13,8 +14,8 @@ use reeve_crds::{Count, State};
 use super::{LISTED_COMPONENTS, SHORT, count, drift, drop_false, failure, why};
 use crate::conditions::{MESSAGE, set_condition};
 use crate::desired::Desired;
+use crate::error::ReconcileError;
 use crate::rollup::severity;
-use crate::runtime::ReconcileError;
 use crate::runtime::capabilities::CapabilityReport;
 use crate::runtime::component::{ComponentState, Phase};
 use crate::text::truncate;
@@ -58,19 +59,19 @@ pub(in crate::runtime) fn runtime(
         && wanted.all(|record| matches!(record.phase, Phase::Settling { .. } | Phase::Finishing | Phase::Ready));
     let all_ready = facts.desired.is_some() && ready == components.len();
     let drifted: i32 = components.values().filter_map(|record| drift(record, None)).map(|drift| drift.objects).sum();
-    let mut set = |kind, holds: bool, reason: &str, message: &str| {
+    let mut set = |kind, holds: bool, reason: Reason, message: &str| {
         set_condition(&mut status.conditions, kind, holds, reason, message, facts.generation, now);
     };
-    set(types::READY, state == State::Ready, &why, &message);
+    set(types::READY, state == State::Ready, why, &message);
     let busy = matches!(state, State::Processing | State::Error | State::Deleting);
-    set(types::RECONCILING, busy, reason::PROGRESSING, &message);
-    set(types::STALLED, state == State::Warning, &why, &message);
-    set(types::APPLIED, all_applied, if all_applied { reason::SUCCEEDED } else { &why }, &message);
-    set(types::HEALTHY, all_ready, if all_ready { reason::SUCCEEDED } else { &why }, &message);
+    set(types::RECONCILING, busy, Reason::Progressing, &message);
+    set(types::STALLED, state == State::Warning, why, &message);
+    set(types::APPLIED, all_applied, if all_applied { Reason::Succeeded } else { why }, &message);
+    set(types::HEALTHY, all_ready, if all_ready { Reason::Succeeded } else { why }, &message);
     set(
         types::DRIFTED,
         drifted > 0,
-        if drifted > 0 { "Drifted" } else { "InSync" },
+        if drifted > 0 { Reason::Drifted } else { Reason::InSync },
         &format!("{drifted} objects differ"),
     );
     match facts.capabilities {
@@ -79,7 +80,7 @@ pub(in crate::runtime) fn runtime(
             set(
                 types::CAPABLE,
                 capable,
-                if capable { reason::SUCCEEDED } else { reason::INCAPABLE },
+                if capable { Reason::Succeeded } else { Reason::Incapable },
                 &capabilities.message(),
             );
         }
@@ -112,18 +113,18 @@ fn why_whole(
     worst: Option<&ComponentState>,
     ready: usize,
     now: Timestamp,
-) -> (String, String) {
+) -> (Reason, String) {
     match (facts.suspended, facts.error, worst) {
-        (Some(why), _, _) => (reason::SUSPENDED.to_owned(), why.to_owned()),
-        (None, Some((error, _)), _) => (error.reason.to_owned(), error.message.clone()),
+        (Some(why), _, _) => (Reason::Suspended, why.to_owned()),
+        (None, Some((error, _)), _) => (error.reason, error.message.clone()),
         (None, None, Some(record)) => {
             let (reason, message) = why(record, now);
-            (reason.to_owned(), format!("{}: {message}", record.name))
+            (reason, format!("{}: {message}", record.name))
         }
         (None, None, None) if facts.desired.is_none() => {
-            (reason::PROGRESSING.to_owned(), "nothing was rendered for it yet".to_owned())
+            (Reason::Progressing, "nothing was rendered for it yet".to_owned())
         }
-        (None, None, None) => (reason::SUCCEEDED.to_owned(), format!("{ready} components are ready")),
+        (None, None, None) => (Reason::Succeeded, format!("{ready} components are ready")),
     }
 }
 
@@ -148,7 +149,7 @@ fn worst_failure(states: &[(&ComponentState, State)], now: Timestamp) -> Option<
 
 fn whole_failure(error: &ReconcileError, at: Timestamp) -> Failure {
     Failure {
-        reason: error.reason.to_owned(),
+        reason: error.reason.to_string(),
         message: truncate(&error.message, MESSAGE),
         since: Some(Time(at)),
         ..Failure::default()

@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
+use reeve_crds::Reason;
 use reeve_crds::runtime_component::ComponentTarget;
 use reeve_renderer_objects::hook::Hook;
 use reeve_renderer_objects::key::{ObjectKey, Origin};
 
 use super::failed;
 use crate::desired::{DesiredComponent, DesiredJob, DesiredObject, Stage};
+use crate::error::ReconcileError;
 use crate::health::{Health, HealthState};
 use crate::inventory::Entry;
 use crate::live::Live;
 use crate::payload::{Options, Prune};
 use crate::plan::View;
-use crate::runtime::ReconcileError;
 use crate::runtime::component::{ComponentState, Phase};
 
 /// A cluster that has one Job, if any.
@@ -84,7 +85,7 @@ fn waited(error: ReconcileError) -> ComponentState {
 
 #[test]
 fn a_job_that_ends_after_its_time_is_noticed_before_the_next_try() {
-    let late = || waited(ReconcileError::transient("TimedOut", "not done").about(&key("migrate")));
+    let late = || waited(ReconcileError::transient(Reason::TimedOut, "not done").about(&key("migrate")));
     let ended =
         |record: ComponentState, state| record.ended_late(&with_job(state, "this")).map(|(_, health)| health.state);
     for state in [HealthState::Current, HealthState::Failed] {
@@ -104,8 +105,8 @@ fn a_job_that_ends_after_its_time_is_noticed_before_the_next_try() {
 
 #[test]
 fn a_job_that_was_told_to_have_failed_is_left_until_the_next_try() {
-    let failed = waited(ReconcileError::transient("JobFailed", "it broke").about(&key("migrate")));
+    let failed = waited(ReconcileError::transient(Reason::JobFailed, "it broke").about(&key("migrate")));
     assert!(failed.ended_late(&with_job(HealthState::Failed, "this")).is_none());
-    let other = waited(ReconcileError::transient("TimedOut", "still there").about(&super::key("a")));
+    let other = waited(ReconcileError::transient(Reason::TimedOut, "still there").about(&super::key("a")));
     assert!(other.ended_late(&with_job(HealthState::Current, "this")).is_none(), "it was not waited for");
 }

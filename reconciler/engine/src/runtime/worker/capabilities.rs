@@ -1,7 +1,8 @@
 //! Whether the cluster is what the runtime's file says it is.
 
+use reeve_crds::Reason;
 use reeve_crds::RuntimeStatus;
-use reeve_crds::condition::{reason, types};
+use reeve_crds::condition::types;
 
 use super::Worker;
 use crate::runtime::capabilities::{CapabilityReport, check};
@@ -21,7 +22,7 @@ impl Worker {
             let message = capabilities.message();
             let is_new = self.reported_capabilities.as_ref() != Some(&message);
             if is_new && !capabilities.lacking.is_empty() {
-                self.status_writer.event(None, true, reason::INCAPABLE, &message);
+                self.status_writer.event(None, true, Reason::Incapable, &message);
             }
             self.reported_capabilities = Some(message);
         }

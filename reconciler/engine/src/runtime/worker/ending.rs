@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
+use reeve_crds::Reason;
 use reeve_crds::Runtime;
 use reeve_crds::runtime::policy::DeletionPolicy;
 use serde_json::json;
@@ -12,7 +13,7 @@ use serde_json::json;
 use super::Worker;
 use crate::api_error::ApiError;
 use crate::desired::{Desired, Revision};
-use crate::runtime::ReconcileError;
+use crate::error::ReconcileError;
 
 /// What keeps a Runtime until its objects are seen to.
 pub const FINALIZER: &str = "reeve.dev/runtime";
@@ -53,7 +54,7 @@ impl Worker {
             DeletionPolicy::Delete => "are deleted",
         };
         tracing::info!(runtime = %self.ctx.runtime, objects, "{cause}; its objects {fate}");
-        self.status_writer.event(None, false, "Deleting", &format!("{cause}; its {objects} objects {fate}"));
+        self.status_writer.event(None, false, Reason::Deleting, &format!("{cause}; its {objects} objects {fate}"));
         match policy {
             DeletionPolicy::Orphan => {
                 self.tasks.abort_all();
@@ -99,7 +100,7 @@ impl Worker {
             .setup
             .cluster
             .own()
-            .map_err(|error| ReconcileError::transient("Unreachable", reeve_process::error_chain(&error)))?;
+            .map_err(|error| ReconcileError::transient(Reason::Unreachable, reeve_process::error_chain(&error)))?;
         let api: Api<Runtime> = Api::namespaced(own, self.object.metadata.namespace.as_deref().unwrap_or_default());
         let name = &*self.ctx.runtime;
         if self.leaving.is_some_and(|leaving| leaving.why == Departure::Removed) {
@@ -135,7 +136,7 @@ fn unless_gone(result: Result<(), kube::Error>, doing: impl Fn() -> String) -> R
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
         Err(error) => {
             let api_error = ApiError::of(&error);
-            Err(ReconcileError::transient(api_error.reason.as_str(), format!("{}: {}", doing(), api_error.message)))
+            Err(ReconcileError::transient(api_error.reason, format!("{}: {}", doing(), api_error.message)))
         }
     }
 }

@@ -9,9 +9,9 @@ use tokio::sync::watch;
 
 use super::{End, Role, Rollup, Setup, Worker};
 use crate::desired::Desired;
+use crate::error::ReconcileError;
 use crate::hash;
 use crate::patch::to_json;
-use crate::runtime::ReconcileError;
 
 /// What a worker is told. The latest counts.
 #[derive(Clone, Debug, Default)]

@@ -8,11 +8,12 @@ use reeve_renderer_objects::key::ObjectKey;
 
 use super::{Task, TaskEnd, Worker};
 use crate::clock::after;
+use crate::error::ReconcileError;
 use crate::plan::{Action, Step};
 use crate::runtime::component::Phase;
+use crate::runtime::jobs;
 use crate::runtime::run::Report;
 use crate::runtime::status;
-use crate::runtime::{ReconcileError, jobs};
 
 impl Worker {
     /// A task ended.
@@ -36,7 +37,7 @@ impl Worker {
         }
         self.report_removed(&name, &removed);
         match ended.result {
-            Err(error) if error.fenced => return Err(error),
+            Err(error) if error.is_fenced() => return Err(error),
             Err(error) => {
                 self.fail(&name, &error);
                 // It may have ended between the two.

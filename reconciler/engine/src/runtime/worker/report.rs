@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use reeve_crds::Reason;
 use reeve_crds::State;
 use reeve_crds::outcome::{Failure, Outcome};
 use reeve_renderer_objects::key::ObjectKey;
@@ -11,9 +12,9 @@ use tracing::{info, warn};
 
 use super::{RuntimeSummary, Worker};
 use crate::clock::{after, since};
+use crate::error::ReconcileError;
 use crate::notification::NotificationBody;
 use crate::rollup::severity;
-use crate::runtime::ReconcileError;
 use crate::runtime::component::{ComponentState, Phase, job_under_way};
 use crate::runtime::drift::Drifted;
 use crate::runtime::status::{self, RuntimeFacts, counted, is_of};
@@ -201,7 +202,7 @@ impl Worker {
             reeve_crds::Duration::from(millis)
         );
         info!(runtime = %self.ctx.runtime, revision = %desired.revision.shown, changes = rollout.changes, milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX), "applied");
-        self.status_writer.event(None, false, "Applied", &note);
+        self.status_writer.event(None, false, Reason::Applied, &note);
         self.ctx.metrics.rolled_out(took);
         self.notify(NotificationBody::Applied { revision: desired.revision.shown.to_string(), message: note });
     }
@@ -217,7 +218,7 @@ impl Worker {
         let note = format!("{name}: deleted {named}{rest}");
         info!(runtime = %self.ctx.runtime, component = %name, objects = removed.len(), "deleted {named}{rest}");
         // The component's own object may be gone before anybody reads it there.
-        self.status_writer.event(None, false, "Pruned", &note);
+        self.status_writer.event(None, false, Reason::Pruned, &note);
     }
 
     /// People who were told of failures are told when the last of them is over.
@@ -231,7 +232,7 @@ impl Worker {
         let Some(record) = self.components.get_mut(name) else { return };
         if record.failing_reason.take().is_some() {
             info!(runtime = %self.ctx.runtime, component = %name, "ready again");
-            self.status_writer.event(Some(name), false, "Recovered", "it is applied and healthy again");
+            self.status_writer.event(Some(name), false, Reason::Recovered, "it is applied and healthy again");
         }
     }
 
@@ -240,7 +241,7 @@ impl Worker {
         self.ctx.metrics.failed(error.reason);
         self.mark_failing(name, error.reason);
         if is_new {
-            warn!(runtime = %self.ctx.runtime, component = %name, reason = error.reason, "{}", error.message);
+            warn!(runtime = %self.ctx.runtime, component = %name, reason = %error.reason, "{}", error.message);
             self.status_writer.event(Some(name), true, error.reason, &error.message);
         }
         if attempts == REPEATED {
@@ -250,26 +251,27 @@ impl Worker {
 
     /// Health did not come in time, or will not come.
     fn report_late(&mut self, name: &Arc<str>, failure: &Failure) {
-        self.ctx.metrics.failed(&failure.reason);
-        self.mark_failing(name, &failure.reason);
-        warn!(runtime = %self.ctx.runtime, component = %name, reason = failure.reason, "{}", failure.message);
-        self.status_writer.event(Some(name), true, &failure.reason, &failure.message);
-        self.notify_failure(name, &failure.reason, &failure.message);
+        let reason = failure.reason.parse().unwrap_or(Reason::Failed);
+        self.ctx.metrics.failed(reason);
+        self.mark_failing(name, reason);
+        warn!(runtime = %self.ctx.runtime, component = %name, %reason, "{}", failure.message);
+        self.status_writer.event(Some(name), true, reason, &failure.message);
+        self.notify_failure(name, reason, &failure.message);
     }
 
-    fn mark_failing(&mut self, name: &Arc<str>, reason: &str) {
+    fn mark_failing(&mut self, name: &Arc<str>, reason: Reason) {
         if let Some(record) = self.components.get_mut(name) {
-            record.failing_reason = Some(reason.to_owned());
+            record.failing_reason = Some(reason);
         }
     }
 
     /// It will not mend itself soon: what, and what was last good.
-    fn notify_failure(&mut self, name: &Arc<str>, reason: &str, message: &str) {
+    fn notify_failure(&mut self, name: &Arc<str>, reason: Reason, message: &str) {
         let last_good = self.status.last_good.as_ref().map_or("nothing yet", |good| &good.revision);
         let message = format!("{name}: {message} (last good: {last_good})");
         self.failing.insert(name.clone());
-        self.status_writer.event(None, true, "Failed", &message);
-        self.notify(NotificationBody::Failed { reason: reason.to_owned(), message });
+        self.status_writer.event(None, true, Reason::Failed, &message);
+        self.notify(NotificationBody::Failed { reason, message });
     }
 
     pub(super) fn report_drift(&mut self, name: &Arc<str>, drifted: &Drifted) {
@@ -280,7 +282,7 @@ impl Worker {
             (false, _) => "reported",
         });
         info!(runtime = %self.ctx.runtime, component = %name, object = %drifted.key, "drift: {sentence}");
-        self.status_writer.event(Some(name), true, "Drifted", &sentence);
+        self.status_writer.event(Some(name), true, Reason::Drifted, &sentence);
         self.notify(NotificationBody::Drifted { message: sentence });
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 
 fn invalid(entry: &str, text: &str) -> String {
     let error = TrustedKeys::from_secret(&secret(&[(entry, text)])).unwrap_err();
-    assert_eq!(error.reason(), "InvalidTrustedKey");
+    assert_eq!(error.reason(), Reason::InvalidTrustedKey);
     let message = error.to_string();
     assert!(message.contains(&format!("the key `{entry}` ")), "{message}");
     message
@@ -14,7 +14,7 @@ fn invalid(entry: &str, text: &str) -> String {
 fn a_secret_without_keys_says_which_names_they_have() {
     for entries in [&[][..], &[("ann.pub", fixture!("ed25519.sshpub")), ("username", "ann")]] {
         let error = TrustedKeys::from_secret(&secret(entries)).unwrap_err();
-        assert_eq!((error.clone(), error.reason()), (KeysError::None, "NoTrustedKeys"));
+        assert_eq!((error.clone(), error.reason()), (KeysError::None, Reason::NoTrustedKeys));
         assert!(error.to_string().contains(".sshpub") && error.to_string().contains(".asc"), "{error}");
     }
 }

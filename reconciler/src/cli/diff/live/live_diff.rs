@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use futures::{StreamExt as _, stream};
+use reeve_crds::Reason;
 use reeve_crds::runtime::policy::DriftMode;
 use reeve_crds::runtime_component::ComponentTarget;
 use reeve_reconciler_engine::admission::{self, Allowed};
-use reeve_reconciler_engine::api_error::Reason;
 use reeve_reconciler_engine::apply::{Applier, ApplyError, DryRun};
 use reeve_reconciler_engine::clock::Clock;
 use reeve_reconciler_engine::cluster::{Account, KindsError};
@@ -174,7 +174,7 @@ impl LiveDiff<'_> {
             other => reeve_process::error_chain(other),
         };
         let short = message.strip_prefix(&key.to_string()).unwrap_or(&message).trim_start_matches([':', ' ']);
-        let kind = ChangeKind::Refused { reason: error.reason().into(), message: short.into() };
+        let kind = ChangeKind::Refused { reason: error.reason().as_str().into(), message: short.into() };
         DryRunOutcome { changes: vec![kind], unknown: self.is_unknown(error) }
     }
 
