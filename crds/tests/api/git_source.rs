@@ -29,7 +29,7 @@ fn spec() -> Value {
         "verify": { "mode": "TagAndHead", "secretRef": { "name": "keys" } },
         "webhook": { "type": "GitHub", "secretRef": { "name": "hook" } },
         "notifications": [
-            { "name": "chat", "secretRef": { "name": "chat" }, "format": "Slack", "events": ["Failed", "Held"] }
+            { "name": "chat", "secretRef": { "name": "chat" }, "format": "Slack", "events": ["Failed", "Rejected"] }
         ],
         "deletionPolicy": "Orphan",
         "suspend": false
