@@ -18,6 +18,7 @@ use crate::clock::after;
 mod breaker;
 mod in_flight;
 mod kinds;
+mod probe;
 
 pub use breaker::Breaker;
 pub(crate) use in_flight::InFlightWrites;

@@ -3,7 +3,7 @@
 //! Made from a rendered bundle once per change. Objects are kept as the bytes that are sent, not as trees: most of the
 //! time nothing but their hashes is looked at.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -158,6 +158,33 @@ impl Desired {
         self.components.iter().flat_map(of).collect()
     }
 
+    /// Which other components give a component its namespaces and kinds.
+    pub fn providers(&self) -> HashMap<Arc<str>, BTreeSet<Arc<str>>> {
+        let mut namespaces: HashMap<Arc<str>, Arc<str>> = HashMap::new();
+        let mut kinds: HashMap<(String, String), Arc<str>> = HashMap::new();
+        for component in &self.components {
+            for object in component.objects.iter().filter(|object| object.stage == Stage::Definitions) {
+                if &*object.key.kind == "Namespace" {
+                    namespaces.insert(object.key.name.clone(), component.name.clone());
+                    continue;
+                }
+                let crd = object.value();
+                let text = |path| crd.pointer(path).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
+                kinds.insert((text("/spec/group"), text("/spec/names/kind")), component.name.clone());
+            }
+        }
+        let needs = |component: &Arc<DesiredComponent>| {
+            let mut needed = BTreeSet::new();
+            for object in &component.objects {
+                needed.extend(object.key.namespace.as_ref().and_then(|namespace| namespaces.get(namespace)).cloned());
+                needed.extend(kinds.get(&(object.key.group.to_string(), object.key.kind.to_string())).cloned());
+            }
+            needed.remove(&component.name);
+            (component.name.clone(), needed)
+        };
+        self.components.iter().map(needs).filter(|(_, needed)| !needed.is_empty()).collect()
+    }
+
     /// A component by its name.
     pub fn component(&self, name: &str) -> Option<&Arc<DesiredComponent>> {
         self.components.iter().find(|component| &*component.name == name)
@@ -217,6 +244,17 @@ impl DesiredComponent {
     /// Whether the same is left to others of all its objects.
     fn leaves(&self, left: &Left<'_>) -> bool {
         self.objects.iter().all(|object| object.left() == left.of(&object.key))
+    }
+
+    /// Whether nothing of it has to be applied again to make it this one.
+    pub fn applies_same(&self, other: &Self) -> bool {
+        self.digest == other.digest
+            && self.version == other.version
+            && self.chart == other.chart
+            && self.target == other.target
+            && self.service_account == other.service_account
+            && self.depends_on == other.depends_on
+            && self.sends_same(other)
     }
 
     /// Whether nothing else would be sent for it.

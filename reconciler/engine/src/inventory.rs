@@ -16,6 +16,8 @@ use reeve_renderer_objects::key::ObjectKey;
 mod tests;
 mod writer;
 
+#[cfg(test)]
+pub(crate) use writer::Pending;
 pub use writer::{InventoryError, InventoryWriter, Pages};
 
 /// What is known of one applied object.

@@ -7,6 +7,7 @@
 pub mod admission;
 pub mod api_error;
 pub mod apply;
+pub mod backoff;
 pub mod clock;
 pub mod cluster;
 pub mod conditions;

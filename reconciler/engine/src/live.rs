@@ -14,6 +14,8 @@ mod index;
 mod watch_cache;
 
 pub use backoff::{WatchBackoff, watch_error};
+#[cfg(test)]
+pub(crate) use index::Index;
 pub use index::{ChangedKeys, Interest};
 pub use watch_cache::{Scope, WatchCache, WatchFailure};
 

@@ -31,8 +31,11 @@ mod contest;
 mod definitions;
 mod drift;
 mod jobs;
+mod machine;
 mod removal;
 mod run;
+#[cfg(test)]
+mod simulation;
 mod status;
 mod status_writer;
 #[cfg(test)]
@@ -44,6 +47,7 @@ pub use worker::{DesiredState, End, FINALIZER, Handle, Message, Role, Setup, Use
 
 use budget::Budget;
 use contest::Contests;
+use machine::Observed;
 
 /// What all tasks of a runtime share. Made anew when the runtime's policy changes.
 #[derive(Clone, Debug)]
@@ -75,11 +79,6 @@ impl Wanted {
 
     fn has(&self, key: &ObjectKey) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).contains_key(key)
-    }
-
-    /// The component that wants an object.
-    fn component(&self, key: &ObjectKey) -> Option<Arc<str>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
     }
 }
 
@@ -154,6 +153,21 @@ impl View for Context {
 
     fn live(&self, key: &ObjectKey) -> Option<Live> {
         self.watch_cache.get(key)
+    }
+}
+
+impl Observed for Context {
+    fn entries(&self) -> Vec<(ObjectKey, Arc<str>)> {
+        let of = |(key, entry): (&ObjectKey, &Entry)| (key.clone(), entry.component.clone());
+        self.inventory.read(|inventory| inventory.iter().map(of).collect())
+    }
+
+    fn entry_count(&self) -> usize {
+        self.inventory.read(|inventory| inventory.iter().count())
+    }
+
+    fn entries_of(&self, component: &str) -> Vec<(ObjectKey, Entry)> {
+        self.inventory.entries_of(component)
     }
 }
 

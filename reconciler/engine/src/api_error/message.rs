@@ -103,12 +103,18 @@ fn behind_value(text: &str) -> &str {
     behind.trim_start_matches(": ")
 }
 
-fn some(mut all: impl Iterator<Item = String>) -> String {
-    let told: Vec<String> = all.by_ref().take(MAX_CAUSES).collect();
-    match all.count() {
-        0 => told.join("; "),
-        more => format!("{}; and {more} more", told.join("; ")),
+/// Those that fit, each of them whole: what to do about a cause stands at its end. The first one always counts as fitting.
+fn some(all: impl Iterator<Item = String>) -> String {
+    let (mut told, mut more) = (String::new(), 0);
+    for (number, cause) in all.enumerate() {
+        let fits = number < MAX_CAUSES && more == 0 && told.chars().count() + cause.chars().count() < MAX_CHARS;
+        match number {
+            0 => told = cause,
+            _ if fits => told = format!("{told}; {cause}"),
+            _ => more += 1,
+        }
     }
+    if more == 0 { told } else { format!("{told}; and {more} more") }
 }
 
 fn line(text: &str) -> String {

@@ -225,3 +225,12 @@ fn a_connection_that_fails_a_slow_one_and_our_own_gate_are_told_apart() {
     let wrapped = ApiError::of(&kube::Error::Service(Box::new(std::io::Error::other(NotLeader))));
     assert_eq!(wrapped.reason, Reason::NotLeader);
 }
+
+#[test]
+fn what_to_do_about_a_refused_object_is_never_cut_off() {
+    let hint = format!("{} set keda to have more replicas than wake", "a rule that goes on ".repeat(11));
+    let value = format!("Invalid value: {{\"a\": 1}}: {hint}");
+    let both = [("FieldValueInvalid", "spec", value.as_str()), ("FieldValueInvalid", "spec.replicas", value.as_str())];
+    let message = invalid(&both).message;
+    assert_eq!(message, format!("spec: {hint}; and 1 more"));
+}

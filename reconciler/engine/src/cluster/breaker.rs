@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use crate::backoff::Backoff;
 use crate::clock::{Clock, after};
 
 /// Failures in a row, by whomever, until the breaker opens.
 const PATIENCE: u32 = 5;
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_mins(1));
 
 /// Closed while the server answers. Once open, one try is let through after each pause; its success closes it again.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +18,8 @@ pub struct Breaker(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
+    /// How often the server answered.
+    answers: u64,
     failures: u32,
     pauses: u32,
     /// Nobody may pass before.
@@ -40,13 +42,25 @@ impl Breaker {
             return Some(until);
         }
         // The one that passes is the probe; the others wait for what it finds.
-        state.until = Some(after(now, state.pause()));
+        state.until = Some(after(now, BACKOFF.delay(state.pauses)));
         None
     }
 
     /// The server answered, be it with a refusal.
     pub fn answered(&self) {
-        *self.lock() = State::default();
+        let mut state = self.lock();
+        *state = State { answers: state.answers + 1, ..State::default() };
+    }
+
+    /// How often the server answered.
+    pub(super) fn answers(&self) -> u64 {
+        self.lock().answers
+    }
+
+    /// The server does not answer a question that takes it no time: nobody else needs to find out.
+    pub(super) fn unanswered(&self, now: Timestamp) {
+        self.lock().failures += PATIENCE;
+        self.failed(now);
     }
 
     /// The server did not answer.
@@ -54,7 +68,7 @@ impl Breaker {
         let mut state = self.lock();
         state.failures += 1;
         if state.failures >= PATIENCE {
-            state.until = Some(after(now, state.pause()));
+            state.until = Some(after(now, BACKOFF.delay(state.pauses)));
             state.pauses += 1;
         }
     }
@@ -66,12 +80,6 @@ impl Breaker {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl State {
-    fn pause(&self) -> Duration {
-        FIRST_PAUSE.saturating_mul(1 << self.pauses.min(16)).min(LONGEST_PAUSE)
     }
 }
 

@@ -69,17 +69,22 @@ struct Inner {
     lazy: Notify,
 }
 
+/// An inventory with the changes that are not stored yet. Pure: the writer and the simulation go by it.
 #[derive(Debug)]
-struct Pending {
-    inventory: Inventory,
-    changes: u64,
+pub(crate) struct Pending {
+    pub(crate) inventory: Inventory,
+    pub(crate) changes: u64,
     /// Objects whose entries must be stored before they are created, and the change that did not get there yet.
     awaited: HashMap<ObjectKey, u64>,
 }
 
 impl Pending {
+    pub(crate) fn new(inventory: Inventory) -> Self {
+        Self { inventory, changes: 0, awaited: HashMap::new() }
+    }
+
     /// The number of these changes, if they change anything.
-    fn record_changes(&mut self, changes: impl IntoIterator<Item = Change>) -> Option<u64> {
+    pub(crate) fn record_changes(&mut self, changes: impl IntoIterator<Item = Change>) -> Option<u64> {
         let mut is_new = false;
         for change in changes {
             is_new |= self.inventory.change(change);
@@ -88,6 +93,25 @@ impl Pending {
             self.changes += 1;
             self.changes
         })
+    }
+
+    /// Puts entries in. The change that has to be stored before their objects, and `others`, may be created.
+    pub(crate) fn put<'a>(
+        &mut self,
+        entries: Vec<(ObjectKey, Entry)>,
+        others: impl IntoIterator<Item = &'a ObjectKey>,
+    ) -> Option<u64> {
+        let keys: Vec<ObjectKey> = entries.iter().map(|(key, _)| key.clone()).collect();
+        if let Some(number) = self.record_changes(entries.into_iter().map(|(key, entry)| Change::Put(key, entry))) {
+            self.awaited.extend(keys.iter().map(|key| (key.clone(), number)));
+        }
+        let awaited = |key: &ObjectKey| self.awaited.get(key).copied();
+        keys.iter().filter_map(awaited).chain(others.into_iter().filter_map(awaited)).max()
+    }
+
+    /// Everything up to this change is stored.
+    pub(crate) fn stored(&mut self, number: u64) {
+        self.awaited.retain(|_, awaited| *awaited > number);
     }
 }
 
@@ -104,7 +128,7 @@ impl InventoryWriter {
 
     fn new(inventory: Inventory) -> Self {
         Self(Arc::new(Inner {
-            inventory: Mutex::new(Pending { inventory, changes: 0, awaited: HashMap::new() }),
+            inventory: Mutex::new(Pending::new(inventory)),
             stored: watch::Sender::new(Ok(0)),
             urgent: Notify::new(),
             lazy: Notify::new(),
@@ -138,15 +162,7 @@ impl InventoryWriter {
         entries: Vec<(ObjectKey, Entry)>,
         others: impl IntoIterator<Item = &ObjectKey>,
     ) -> Result<(), InventoryError> {
-        let number = {
-            let mut lock = self.lock();
-            let keys: Vec<ObjectKey> = entries.iter().map(|(key, _)| key.clone()).collect();
-            if let Some(number) = lock.record_changes(entries.into_iter().map(|(key, entry)| Change::Put(key, entry))) {
-                lock.awaited.extend(keys.iter().map(|key| (key.clone(), number)));
-            }
-            let awaited = |key: &ObjectKey| lock.awaited.get(key).copied();
-            keys.iter().filter_map(awaited).chain(others.into_iter().filter_map(awaited)).max()
-        };
+        let number = self.lock().put(entries, others);
         match number {
             Some(number) => self.wait_for(number).await,
             None => Ok(()),
@@ -229,7 +245,7 @@ impl InventoryWriter {
             tokio::task::yield_now().await;
             match self.write(&pages).await {
                 Ok(number) => {
-                    self.lock().awaited.retain(|_, awaited| *awaited > number);
+                    self.lock().stored(number);
                     drop(self.0.stored.send_replace(Ok(number)));
                 }
                 Err(error) => {

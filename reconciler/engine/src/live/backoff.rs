@@ -7,12 +7,12 @@ use kube::runtime::watcher;
 use reeve_crds::Reason;
 
 use crate::api_error::ApiError;
+use crate::backoff::Backoff;
 use crate::clock::{after, since};
 
 /// For how long a first listing may be refused, by a server that says it will not last, before whoever waits is told.
 const GRACE: Duration = Duration::from_secs(10);
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(10));
 /// What lasted for so long was well, and what fails then is the first of a new row.
 const RESET_AFTER: Duration = Duration::from_secs(30);
 
@@ -63,7 +63,7 @@ impl WatchBackoff {
         if since(now, self.resumed) > RESET_AFTER {
             self.failures = 0;
         }
-        let pause = FIRST_PAUSE.saturating_mul(1 << self.failures.min(16)).min(LONGEST_PAUSE);
+        let pause = BACKOFF.delay(self.failures);
         self.failures += 1;
         let asked = api_error.filter(|api_error| !is_starting(api_error)).and_then(|api_error| api_error.retry_after);
         let rest = asked.map_or(pause, |asked| asked.max(pause));
@@ -121,15 +121,15 @@ mod tests {
             rests.push(backoff.delay(None, now));
             now = after(now, *rests.last().unwrap());
         }
-        assert_eq!(rests[0], FIRST_PAUSE);
-        assert!(rests.is_sorted() && rests[11] == LONGEST_PAUSE, "{rests:?}");
-        assert_eq!(backoff.delay(None, after(now, RESET_AFTER * 2)), FIRST_PAUSE);
+        assert_eq!(rests[0], BACKOFF.first);
+        assert!(rests.is_sorted() && rests[11] == BACKOFF.longest, "{rests:?}");
+        assert_eq!(backoff.delay(None, after(now, RESET_AFTER * 2)), BACKOFF.first);
     }
 
     #[test]
     fn a_server_that_asks_for_time_gets_it_unless_it_only_starts_to_serve_a_kind() {
         let rest = |api_error| WatchBackoff::default().delay(Some(&api_error), Timestamp::UNIX_EPOCH);
         assert_eq!(rest(api_error(429, "too many requests", 7)), Duration::from_secs(7));
-        assert_eq!(rest(api_error(429, "storage is (re)initializing", 1)), FIRST_PAUSE);
+        assert_eq!(rest(api_error(429, "storage is (re)initializing", 1)), BACKOFF.first);
     }
 }

@@ -11,7 +11,7 @@ use crate::owner::Owner;
 
 /// All objects of ours in one cluster. Clones are the same index.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Index(Arc<Mutex<Seen>>);
+pub(crate) struct Index(Arc<Mutex<Seen>>);
 
 #[derive(Debug, Default)]
 struct Seen {
@@ -48,6 +48,11 @@ impl ChangedKeys {
         std::mem::take(&mut *self.lock())
     }
 
+    #[cfg(test)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
     fn mark(&self, key: &ObjectKey) {
         self.lock().insert(key.clone());
         self.marked.1.notify_one();
@@ -70,7 +75,7 @@ pub(super) struct Listing {
 }
 
 impl Index {
-    pub(super) fn get(&self, key: &ObjectKey) -> Option<Live> {
+    pub(crate) fn get(&self, key: &ObjectKey) -> Option<Live> {
         self.lock().objects.get(key).map(|(live, _)| live.clone())
     }
 
@@ -84,7 +89,7 @@ impl Index {
             .any(|live| live.owner.as_ref() == Some(owner) && live.component.as_deref() == Some(component))
     }
 
-    pub(super) fn subscribe(&self, owner: Owner, interest: Option<Interest>) -> ChangedKeys {
+    pub(crate) fn subscribe(&self, owner: Owner, interest: Option<Interest>) -> ChangedKeys {
         let changed_keys = ChangedKeys { interest, ..ChangedKeys::default() };
         let mut seen = self.lock();
         let readers = seen.readers.entry(owner).or_default();
@@ -94,14 +99,14 @@ impl Index {
     }
 
     /// An object as a watch saw it. What is older than what is known is left out.
-    pub(super) fn seen(&self, key: ObjectKey, live: Live) {
+    pub(crate) fn seen(&self, key: ObjectKey, live: Live) {
         let mut seen = self.lock();
         let writes = seen.writes;
         seen.insert(key, live, writes);
     }
 
     /// An object as the answer to our own write shows it.
-    pub(super) fn written(&self, key: ObjectKey, live: Live) {
+    pub(crate) fn written(&self, key: ObjectKey, live: Live) {
         let mut seen = self.lock();
         seen.writes += 1;
         let writes = seen.writes;
@@ -109,7 +114,7 @@ impl Index {
     }
 
     /// An object is gone; one of the same name that is newer stays.
-    pub(super) fn gone(&self, key: &ObjectKey, uid: Option<&str>) {
+    pub(crate) fn gone(&self, key: &ObjectKey, uid: Option<&str>) {
         let mut seen = self.lock();
         let is_it = seen.objects.get(key).is_some_and(|(live, _)| uid.is_none_or(|uid| *live.uid == *uid));
         if is_it && let Some((live, _)) = seen.objects.remove(key) {

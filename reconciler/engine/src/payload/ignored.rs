@@ -67,9 +67,8 @@ impl Edits {
         let mut last_step = None;
         for (depth, token) in tokens.iter().enumerate() {
             if depth > 0 && !is_keyed(last_step.as_ref()) {
-                // A part of an atomic whole: it goes with the whole.
                 if owners.is_whole_by_others() {
-                    return self.remove.push(tokens[..depth].to_vec());
+                    return self.share_whole(desired, live, &tokens[..depth], &tokens[depth..]);
                 }
                 if owners.ours.is_some_and(Paths::is_whole) {
                     return;
@@ -88,6 +87,22 @@ impl Edits {
             (desired, last_step) = (next, step);
         }
         self.decide(desired, live, &owners, &mut tokens.to_vec(), is_keyed(last_step.as_ref()));
+    }
+
+    /// A part of an atomic whole that somebody else wrote last, as a part of it is theirs. They keep the whole for as long
+    /// as the rest of it is what Git says; once it is not, all of it is sent, with their part as it lives.
+    fn share_whole(&mut self, desired: &Value, live: Option<&Value>, whole: &[String], part: &[String]) {
+        let mut sent = desired.clone();
+        if let (Value::Object(fields), Some(Value::Object(lives)), [name]) = (&mut sent, live, part) {
+            match lives.get(name) {
+                Some(theirs) => drop(fields.insert(name.clone(), theirs.clone())),
+                None => drop(fields.remove(name)),
+            }
+            if fields != lives && !fields.is_empty() {
+                return self.set.push((whole.to_vec(), sent));
+            }
+        }
+        self.remove.push(whole.to_vec());
     }
 
     fn decide(

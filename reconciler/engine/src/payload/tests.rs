@@ -112,6 +112,22 @@ fn a_map_that_is_empty_without_the_field_goes_too() {
 }
 
 #[test]
+fn git_changes_an_atomic_whole_of_which_a_part_is_anothers() {
+    let captured = |app: &str| {
+        let selector = json!({ "selector": { "app": app, "reeve.dev/captured": "web" } });
+        live(&selector, &[("reeve-resolver", "Update", json!({ "f:selector": {} }))])
+    };
+    let wanted = |app: &str| json!({ "selector": { "app": app } });
+    let part = "/spec/selector/reeve.dev~1captured";
+    assert_eq!(sent(&wanted("web"), &captured("web"), part), json!({}), "nothing of it is to be changed");
+    let both = json!({ "spec": { "selector": { "app": "shop", "reeve.dev/captured": "web" } } });
+    assert_eq!(sent(&wanted("shop"), &captured("web"), part), both, "Git's change counts, and the capture stays");
+    let released = live(&wanted("web"), &[("reeve-resolver", "Update", json!({ "f:selector": {} }))]);
+    assert_eq!(sent(&wanted("shop"), &released, part), json!({ "spec": { "selector": { "app": "shop" } } }));
+    assert_eq!(sent(&wanted("web"), &released, part), json!({}));
+}
+
+#[test]
 fn an_atomic_whole_is_left_out_whole() {
     let captured =
         live(&json!({ "selector": { "never": "matches" } }), &[("resolver", "Apply", json!({ "f:selector": {} }))]);

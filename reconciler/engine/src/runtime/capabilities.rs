@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use reeve_crds::runtime::Capabilities;
+use reeve_crds::condition::types;
+use reeve_crds::runtime::{Capabilities, RuntimeStatus};
 
 use crate::cluster::Cluster;
 
@@ -20,6 +21,12 @@ pub(super) struct CapabilityReport {
 }
 
 impl CapabilityReport {
+    /// What was last said of it, perhaps by another process.
+    pub(super) fn reported(status: &RuntimeStatus) -> Option<String> {
+        let capable = status.conditions.iter().find(|condition| condition.type_ == types::CAPABLE);
+        capable.map(|condition| condition.message.clone())
+    }
+
     /// What there is to say of it.
     pub(super) fn message(&self) -> String {
         if self.lacking.is_empty() {

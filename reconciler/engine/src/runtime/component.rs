@@ -6,12 +6,15 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use reeve_crds::Reason;
-use reeve_crds::outcome::Failure;
+use reeve_crds::outcome::{Failure, Outcome};
 use reeve_crds::runtime_component::{Health as ObjectHealth, RuntimeComponentStatus, UnhealthyObject};
 use reeve_crds::{Lenient, State};
 use reeve_renderer_objects::key::ObjectKey;
 
 use super::drift::Drifted;
+use super::run::Operation;
+use super::status;
+use crate::backoff::Backoff;
 use crate::clock::after;
 use crate::desired::{DesiredComponent, Revision};
 use crate::error::ReconcileError;
@@ -22,6 +25,8 @@ use crate::plan::View;
 
 /// First pause after a failure; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
+/// Repairs of which the status still tells.
+const REPAIRS_SHOWN: usize = 9;
 
 /// How far a component is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,10 +138,83 @@ impl ComponentState {
         }
     }
 
+    /// Git wants something else of it: what was known of the work on it counts no more.
+    pub(super) fn restart(&mut self, now: Timestamp) {
+        self.began = now;
+        self.applied_at = None;
+        self.changes = 0;
+        self.attempts = 0;
+        self.error = None;
+        self.has_definitions = false;
+    }
+
+    /// Everything is applied, and has so long to become healthy, unless the component says otherwise.
+    pub(super) fn on_applied(&mut self, again_at: Option<Timestamp>, timeout: Duration, now: Timestamp) {
+        self.verifying = false;
+        self.error = None;
+        self.again_at = again_at;
+        self.applied_at = Some(now);
+        let Some(desired) = self.desired.clone() else { return };
+        let before = self.status.applied.as_ref();
+        if before.is_none_or(|before| !status::is_of(before, &desired)) {
+            self.status.applied = Some(status::rendered(&desired, &self.revision, now));
+        }
+        self.phase = Phase::Settling { deadline: after(now, desired.timeout.unwrap_or(timeout)) };
+    }
+
+    /// All is as Git says.
+    pub(super) fn on_ready(&mut self, now: Timestamp) {
+        self.phase = Phase::Ready;
+        self.error = None;
+        self.attempts = 0;
+        self.answer_request();
+        let Some(desired) = self.desired.clone() else { return };
+        if self.status.last_good.as_ref().is_none_or(|good| !status::is_of(good, &desired)) {
+            self.status.last_good = Some(status::rendered(&desired, &self.revision, now));
+            let entry = status::history(self, Outcome::Succeeded, None, now);
+            status::remember(&mut self.status.history, entry);
+        }
+    }
+
+    /// A try failed. True if it failed otherwise than the one before.
+    pub(super) fn on_failed(&mut self, error: &ReconcileError, most: Duration, now: Timestamp) -> bool {
+        self.phase = Phase::Failed { retry_at: self.next_try(error, now, most) };
+        self.attempts += 1;
+        self.verifying = false;
+        self.answer_request();
+        let before = self.error.as_ref().map(|(before, _)| (before.reason, before.message.clone()));
+        let since = self.error.as_ref().map_or(now, |(_, since)| *since);
+        self.error = Some((error.clone(), since));
+        if self.attempts == 1 && self.desired.is_some() {
+            let entry = status::history(self, Outcome::Failed, Some(error.message.clone()), now);
+            status::remember(&mut self.status.history, entry);
+        }
+        before != Some((error.reason, error.message.clone()))
+    }
+
+    /// Takes in what others had changed, and gives what of it is new. Repairs are remembered for a while.
+    pub(super) fn record_drift(&mut self, drifted: Vec<Drifted>) -> Vec<Drifted> {
+        let known = std::mem::take(&mut self.drift);
+        let repaired = known.iter().filter(|(_, drifted)| drifted.repaired).take(REPAIRS_SHOWN);
+        self.drift = repaired.map(|(key, drifted)| (key.clone(), drifted.clone())).collect();
+        let mut news = Vec::new();
+        for drifted in drifted {
+            let (is_known, drifted) = match known.get(&drifted.key) {
+                Some(before) => (drifted.is_known(before), drifted.no_younger_than(before)),
+                None => (false, drifted),
+            };
+            if !is_known || drifted.repaired {
+                news.push(drifted.clone());
+            }
+            self.drift.insert(drifted.key.clone(), drifted);
+        }
+        news
+    }
+
     /// Whether what Git wants was reached by whoever worked before.
     pub(super) fn was_ready(&self, desired: &DesiredComponent) -> bool {
         let good = self.status.last_good.as_ref();
-        self.status.state == Some(State::Ready) && good.is_some_and(|good| super::status::is_of(good, desired))
+        self.status.state == Some(State::Ready) && good.is_some_and(|good| status::is_of(good, desired))
     }
 
     /// Whether others that depend on it may begin.
@@ -147,6 +225,38 @@ impl ComponentState {
     /// Whether a task of it is under way.
     pub(super) fn is_busy(&self) -> bool {
         matches!(self.phase, Phase::ApplyingDefinitions | Phase::Applying | Phase::Finishing)
+    }
+
+    /// When it has to be looked at again although nothing happens.
+    pub(super) fn next_timer(&self) -> Option<Timestamp> {
+        let (phase, worse_at) = match &self.phase {
+            Phase::Failed { retry_at } => (Some(*retry_at), None),
+            Phase::Settling { deadline } => {
+                // Once it is told to be late there is nothing more to wait for.
+                let deadline = (self.status.state != Some(State::Error)).then_some(*deadline);
+                (deadline, self.health.worse_at)
+            }
+            _ => (None, None),
+        };
+        phase.into_iter().chain(self.again_at).chain(worse_at).min()
+    }
+
+    /// Whether the time has come to try it again.
+    pub(super) fn is_due(&self, now: Timestamp) -> bool {
+        let retry_at = match self.phase {
+            Phase::Failed { retry_at } => Some(retry_at),
+            _ => None,
+        };
+        retry_at.into_iter().chain(self.again_at).any(|at| at <= now)
+    }
+
+    /// What work on it is for.
+    pub(super) fn operation(&self, desired: &DesiredComponent) -> Operation {
+        match &self.status.last_good {
+            None => Operation::Install,
+            Some(good) if good.digest == *desired.digest => Operation::Reconcile,
+            Some(_) => Operation::Upgrade,
+        }
     }
 
     /// Whoever asked to look at it now is told that this was done.
@@ -196,11 +306,7 @@ impl ComponentState {
 
     /// When to try again after one more failure: later each time, and never all at once.
     pub(super) fn next_try(&self, error: &ReconcileError, now: Timestamp, most: Duration) -> Timestamp {
-        let pause = FIRST_PAUSE.saturating_mul(1 << self.attempts.min(16)).min(most);
-        // Spread by name, so that what failed together does not come back together; the same each time, for tests.
-        let spread =
-            self.name.bytes().fold(self.attempts, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
-        let pause = pause.mul_f64(0.75 + f64::from(spread % 256) / 512.0);
+        let pause = Backoff::new(FIRST_PAUSE, most).spread_delay(self.attempts, &self.name);
         after(now, error.retry_after.map_or(pause, |asked| asked.max(pause)))
     }
 }

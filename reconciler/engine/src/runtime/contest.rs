@@ -7,12 +7,13 @@ use std::time::Duration;
 use jiff::Timestamp;
 use reeve_renderer_objects::key::ObjectKey;
 
+use crate::backoff::Backoff;
 use crate::clock::{after, since};
 
 /// Repairs within the window that are taken for a fight.
 const FIGHT: u32 = 3;
 const WINDOW: Duration = Duration::from_hours(1);
-const FIRST_PAUSE: Duration = Duration::from_mins(1);
+const BACKOFF: Backoff = Backoff::new(Duration::from_mins(1), WINDOW);
 
 /// How often which object was put right. Clones are the same.
 #[derive(Clone, Debug, Default)]
@@ -66,8 +67,7 @@ impl Contests {
         if contest.repairs < FIGHT {
             return false;
         }
-        let pause = FIRST_PAUSE.saturating_mul(1 << (contest.repairs - FIGHT).min(10)).min(WINDOW);
-        contest.not_before = after(now, pause);
+        contest.not_before = after(now, BACKOFF.delay(contest.repairs - FIGHT));
         true
     }
 }
@@ -86,12 +86,12 @@ mod tests {
         assert_eq!(contests.turn(&key, now), Turn::Now(2));
         assert!(contests.repaired(&key, now));
         let Turn::Later(first, 3) = contests.turn(&key, now) else { panic!("not slowed down") };
-        assert_eq!(since(first, now), FIRST_PAUSE);
+        assert_eq!(since(first, now), BACKOFF.first);
         now = first;
         assert_eq!(contests.turn(&key, now), Turn::Now(3));
         assert!(contests.repaired(&key, now));
         let Turn::Later(second, 4) = contests.turn(&key, now) else { panic!("not slowed down") };
-        assert_eq!(since(second, now), FIRST_PAUSE * 2);
+        assert_eq!(since(second, now), BACKOFF.first * 2);
         assert_eq!(contests.turn(&key, after(second, WINDOW * 2)), Turn::Now(0), "peace is forgotten");
     }
 }

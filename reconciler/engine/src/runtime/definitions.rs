@@ -17,7 +17,7 @@ const DISCOVERY: Duration = Duration::from_millis(100);
 impl ComponentRun {
     /// Resolves when the CRDs and Namespaces of this component can be used.
     pub(super) async fn established(&self) -> Result<(), ReconcileError> {
-        let keys = self.desired.objects.iter().filter(|object| object.stage == Stage::Definitions);
+        let keys = self.spec.desired.objects.iter().filter(|object| object.stage == Stage::Definitions);
         let keys: Vec<&ObjectKey> = keys.map(|object| &object.key).collect();
         let changed_keys = self.ctx.watch_cache.subscribe(self.ctx.owner.clone(), None);
         let ready = async {
@@ -31,7 +31,7 @@ impl ComponentRun {
         };
         tokio::select! {
             result = ready => result,
-            () = self.ctx.clock.sleep(self.timeout) => {
+            () = self.ctx.clock.sleep(self.spec.timeout) => {
                 let what = keys.iter().find_map(|key| self.unestablished(key));
                 Err(what.unwrap_or_else(|| ReconcileError::transient(Reason::TimedOut, "foundations are not established in time")))
             }
@@ -43,7 +43,7 @@ impl ComponentRun {
         for crd in keys
             .iter()
             .filter(|key| &*key.kind == "CustomResourceDefinition")
-            .filter_map(|key| self.desired.object(key))
+            .filter_map(|key| self.spec.desired.object(key))
         {
             let crd = crd.value();
             let text =

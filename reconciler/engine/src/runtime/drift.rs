@@ -28,7 +28,7 @@ pub(super) struct Drifted {
 }
 
 impl Drifted {
-    fn new(key: &ObjectKey, owned: Option<Box<str>>, fields: &[DriftedField], now: Timestamp) -> Self {
+    pub(super) fn new(key: &ObjectKey, owned: Option<Box<str>>, fields: &[DriftedField], now: Timestamp) -> Self {
         let culprit = fields.iter().find(|field| field.manager.is_some()).or(fields.first());
         // In seconds, as the API server writes times.
         let seen_at = Timestamp::from_second(now.as_second()).unwrap_or(now);

@@ -10,7 +10,7 @@ use reeve_crds::runtime_component::{JobPhase, JobRun};
 use reeve_renderer_objects::hook::{HookDeletion, Phase};
 use reeve_renderer_objects::key::ObjectKey;
 
-use super::run::{ComponentRun, Operation, Report, stopped};
+use super::run::{ComponentRun, Operation, Report, RunSpec, stopped};
 use crate::apply::{Applier, ApplyError, Gone};
 use crate::desired::DesiredJob;
 use crate::error::ReconcileError;
@@ -23,22 +23,7 @@ pub(super) fn failed(key: &ObjectKey, ended: &Health) -> ReconcileError {
     ReconcileError::transient(Reason::JobFailed, format!("{key}: {}", ended.message)).about(key)
 }
 
-impl ComponentRun {
-    pub(super) async fn jobs_before(&self, report: &mut Report) -> Result<(), ReconcileError> {
-        match self.operation {
-            Operation::Install => self.run_jobs(Phase::PreInstall, JobPhase::Before, report).await,
-            Operation::Upgrade => self.run_jobs(Phase::PreUpgrade, JobPhase::Before, report).await,
-            Operation::Reconcile => Ok(()),
-        }
-    }
-
-    pub(super) async fn jobs_after(&self, report: &mut Report) -> Result<(), ReconcileError> {
-        match self.after() {
-            Some(operation) => self.run_jobs(operation, JobPhase::After, report).await,
-            None => Ok(()),
-        }
-    }
-
+impl RunSpec {
     fn after(&self) -> Option<Phase> {
         match self.operation {
             Operation::Install => Some(Phase::PostInstall),
@@ -53,10 +38,36 @@ impl ComponentRun {
         self.desired.jobs.iter().any(|job| job.hook.phases.contains(&operation) && !self.ran(job, JobPhase::After))
     }
 
+    fn ran(&self, job: &DesiredJob, phase: JobPhase) -> bool {
+        self.jobs.iter().any(|run| {
+            *run.name == *job.object.key.name
+                && run.phase.known() == Some(&phase)
+                && run.digest.as_deref() == Some(&*self.desired.digest)
+                && run.outcome.as_ref().and_then(Lenient::known) == Some(&Outcome::Succeeded)
+        })
+    }
+}
+
+impl ComponentRun {
+    pub(super) async fn jobs_before(&self, report: &mut Report) -> Result<(), ReconcileError> {
+        match self.spec.operation {
+            Operation::Install => self.run_jobs(Phase::PreInstall, JobPhase::Before, report).await,
+            Operation::Upgrade => self.run_jobs(Phase::PreUpgrade, JobPhase::Before, report).await,
+            Operation::Reconcile => Ok(()),
+        }
+    }
+
+    pub(super) async fn jobs_after(&self, report: &mut Report) -> Result<(), ReconcileError> {
+        match self.spec.after() {
+            Some(operation) => self.run_jobs(operation, JobPhase::After, report).await,
+            None => Ok(()),
+        }
+    }
+
     async fn run_jobs(&self, operation: Phase, phase: JobPhase, report: &mut Report) -> Result<(), ReconcileError> {
         let applier = self.applier();
-        for job in self.desired.jobs.iter().filter(|job| job.hook.phases.contains(&operation)) {
-            if self.ran(job, phase) {
+        for job in self.spec.desired.jobs.iter().filter(|job| job.hook.phases.contains(&operation)) {
+            if self.spec.ran(job, phase) {
                 continue;
             }
             self.watch(&applier, std::iter::once(&job.object)).await?;
@@ -70,7 +81,7 @@ impl ComponentRun {
             report.jobs.push(JobRun {
                 name: job.object.key.name.to_string(),
                 phase: Lenient::Known(phase),
-                digest: Some(self.desired.digest.to_string()),
+                digest: Some(self.spec.desired.digest.to_string()),
                 outcome: Some(Lenient::Known(done)),
                 finished_at: Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(self.ctx.now())),
             });
@@ -95,15 +106,6 @@ impl ComponentRun {
         }
     }
 
-    fn ran(&self, job: &DesiredJob, phase: JobPhase) -> bool {
-        self.jobs.iter().any(|run| {
-            *run.name == *job.object.key.name
-                && run.phase.known() == Some(&phase)
-                && run.digest.as_deref() == Some(&*self.desired.digest)
-                && run.outcome.as_ref().and_then(Lenient::known) == Some(&Outcome::Succeeded)
-        })
-    }
-
     async fn run_job(&self, applier: &Applier, job: &DesiredJob, report: &mut Report) -> Result<(), ReconcileError> {
         let key = &job.object.key;
         let is_ours = |content: Option<&str>| content == Some(&*job.object.content);
@@ -117,7 +119,7 @@ impl ComponentRun {
             self.take_away(applier, job).await?;
         }
         if make_room || there.is_none() {
-            self.ctx.inventory.store(vec![(key.clone(), self.planned(&job.object))], []).await?;
+            self.ctx.inventory.store(vec![(key.clone(), self.spec.planned(&job.object))], []).await?;
             self.write(applier, &job.object).await?;
             report.changes += 1;
         }
@@ -149,8 +151,8 @@ impl ComponentRun {
         };
         tokio::select! {
             result = ended => result,
-            () = self.ctx.clock.sleep(self.timeout) => {
-                let within = reeve_crds::Duration::from(self.timeout);
+            () = self.ctx.clock.sleep(self.spec.timeout) => {
+                let within = reeve_crds::Duration::from(self.spec.timeout);
                 Err(ReconcileError::transient(Reason::TimedOut, format!("{key} is not done within {within}")).about(key))
             }
         }
@@ -160,7 +162,7 @@ impl ComponentRun {
         let kind = applier.kind(&job.object).await?;
         let uid = self.ctx.live(&job.object.key).map(|live| live.uid);
         if applier.delete(&job.object.key, &kind, uid.as_deref()).await? == Gone::Deleting {
-            let gone = applier.until_gone(&job.object.key, &kind, self.timeout);
+            let gone = applier.until_gone(&job.object.key, &kind, self.spec.timeout);
             self.ctx.budget.wait(gone).await.ok_or_else(stopped)??;
         }
         self.ctx.inventory.note([Change::Drop(job.object.key.clone())]);

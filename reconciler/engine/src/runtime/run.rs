@@ -21,16 +21,17 @@ use crate::desired::{DesiredComponent, DesiredObject, Stage};
 use crate::error::ReconcileError;
 use crate::inventory::{Change, Entry};
 use crate::live::Live;
-use crate::payload::{Apply, Prune};
+use crate::payload::Apply;
 use crate::plan::{Action, Step};
+
+mod entries;
 
 /// Steps of one component that may wait for a slot at once.
 pub(super) const STEPS_IN_FLIGHT: usize = 64;
 
-/// A component that has to be worked on.
+/// What a run works with: decided when it begins.
 #[derive(Clone, Debug)]
-pub(super) struct ComponentRun {
-    pub(super) ctx: Arc<Context>,
+pub(super) struct RunSpec {
     pub(super) desired: Arc<DesiredComponent>,
     /// Jobs that ran already.
     pub(super) jobs: Vec<JobRun>,
@@ -38,6 +39,13 @@ pub(super) struct ComponentRun {
     pub(super) operation: Operation,
     /// How long waits inside may take.
     pub(super) timeout: Duration,
+}
+
+/// A component that has to be worked on.
+#[derive(Clone, Debug)]
+pub(super) struct ComponentRun {
+    pub(super) ctx: Arc<Context>,
+    pub(super) spec: RunSpec,
 }
 
 /// What work on a component is for.
@@ -68,7 +76,7 @@ pub(super) struct Report {
 
 impl ComponentRun {
     pub(super) fn applier(&self) -> Applier {
-        self.ctx.applier(self.ctx.account(&self.desired))
+        self.ctx.applier(self.ctx.account(&self.spec.desired))
     }
 
     /// Namespaces and CRDs, which others may need before this component may begin.
@@ -82,7 +90,7 @@ impl ComponentRun {
     pub(super) async fn apply(&self, report: &mut Report) -> Result<(), ReconcileError> {
         self.admit()?;
         Box::pin(self.jobs_before(report)).await?;
-        self.announce().await?;
+        self.ctx.inventory.store(self.spec.announced(&*self.ctx, &self.ctx.owner), []).await?;
         // Of a large change most components wait here; what comes after is large, and made only when it is needed.
         let mut turn = self.ctx.budget.turn().await.ok_or_else(stopped)?;
         for stage in [Stage::Prerequisites, Stage::Main, Stage::Webhooks] {
@@ -94,16 +102,16 @@ impl ComponentRun {
     /// What comes when all is healthy: Jobs, and taking away what left Git.
     pub(super) async fn finish(&self, report: &mut Report) -> Result<(), ReconcileError> {
         Box::pin(self.jobs_after(report)).await?;
-        let account = self.ctx.account(&self.desired);
-        watch_entries(&self.ctx, &account, &self.ctx.inventory.entries_of(&self.desired.name)).await?;
-        let removals = self.ctx.plan(&self.desired).removals;
-        remove(&self.ctx, &self.applier(), self.desired.target, removals, self.timeout, report).await
+        let account = self.ctx.account(&self.spec.desired);
+        watch_entries(&self.ctx, &account, &self.ctx.inventory.entries_of(&self.spec.desired.name)).await?;
+        let removals = self.ctx.plan(&self.spec.desired).removals;
+        remove(&self.ctx, &self.applier(), self.spec.desired.target, removals, self.spec.timeout, report).await
     }
 
     /// Refuses what a tenant or a component of the control plane may not have.
     fn admit(&self) -> Result<(), ReconcileError> {
         let tenant = !self.ctx.spec.target.namespaces.is_empty();
-        match admission::refused(&self.desired, tenant, Allowed::Kinds(&self.ctx.control_plane.kinds)) {
+        match admission::refused(&self.spec.desired, tenant, Allowed::Kinds(&self.ctx.control_plane.kinds)) {
             Some((key, why)) => Err(ReconcileError::terminal(Reason::Refused, format!("{key} {why}")).about(key)),
             None => Ok(()),
         }
@@ -116,20 +124,21 @@ impl ComponentRun {
         turn: Option<&mut Turn<'_>>,
         report: &mut Report,
     ) -> Result<(), ReconcileError> {
-        let objects: Vec<&DesiredObject> = self.desired.objects.iter().filter(|object| object.stage == stage).collect();
+        let objects: Vec<&DesiredObject> =
+            self.spec.desired.objects.iter().filter(|object| object.stage == stage).collect();
         if objects.is_empty() {
             return Ok(());
         }
         let applier = self.applier();
         self.watch(&applier, objects.iter().copied()).await?;
-        let plan = self.ctx.plan_with_claims(&self.desired).await;
+        let plan = self.ctx.plan_with_claims(&self.spec.desired).await;
         let mut errors: Vec<ReconcileError> = Vec::new();
         for (key, owner) in plan.claimed.iter().filter(|(key, _)| objects.iter().any(|object| object.key == *key)) {
             let message = format!("{key} belongs to {owner}: remove it there or here");
             errors.push(ReconcileError::terminal(Reason::Conflict, message).about(key));
         }
         let steps: Vec<Step> = plan.steps.into_iter().filter(|step| step.stage == stage).collect();
-        self.release_kept(&steps);
+        self.ctx.inventory.note(self.spec.released(&steps));
         self.write_ahead(&steps).await?;
         let (going, steps): (Vec<Step>, Vec<Step>) = steps.into_iter().partition(|step| step.action == Action::Replace);
         self.execute(&applier, &steps, report, &mut errors).await;
@@ -157,10 +166,10 @@ impl ComponentRun {
 
     /// Waits for objects to be gone, and gives the steps of those that are.
     async fn until_gone(&self, applier: &Applier, going: Vec<Step>, errors: &mut Vec<ReconcileError>) -> Vec<Step> {
-        let waits = going.into_iter().filter_map(|step| Some((self.desired.object(&step.key)?, step)));
+        let waits = going.into_iter().filter_map(|step| Some((self.spec.desired.object(&step.key)?, step)));
         let waits = waits.map(|(object, step)| async move {
             let kind = applier.kind(object).await?;
-            let gone = applier.until_gone(&step.key, &kind, self.timeout);
+            let gone = applier.until_gone(&step.key, &kind, self.spec.timeout);
             self.ctx.budget.wait(gone).await.ok_or_else(stopped)??;
             Ok::<Step, ReconcileError>(step)
         });
@@ -184,7 +193,7 @@ impl ComponentRun {
     ) -> Result<(), ReconcileError> {
         let mut watched = BTreeSet::new();
         for object in objects {
-            let scope = self.ctx.scope(&applier.account, self.desired.target, &object.key);
+            let scope = self.ctx.scope(&applier.account, self.spec.desired.target, &object.key);
             if !watched.insert((object.api_version.clone(), object.key.kind.clone(), scope.namespace.clone())) {
                 continue;
             }
@@ -194,53 +203,15 @@ impl ComponentRun {
         Ok(())
     }
 
-    /// Writes down all that nobody has yet, whatever its stage, so that the components of a runtime share one write.
-    async fn announce(&self) -> Result<(), ReconcileError> {
-        let is_free = |key: &ObjectKey| {
-            self.ctx.inventory.read(|inventory| inventory.get(key).is_none())
-                && self.ctx.watch_cache.get(key).is_none_or(|live| live.owner.as_ref() == Some(&self.ctx.owner))
-        };
-        let free = self.desired.objects.iter().filter(|object| object.options.apply == Apply::Always);
-        let free = free.filter(|object| is_free(&object.key));
-        let planned = free.map(|object| (object.key.clone(), self.planned(object)));
-        Ok(self.ctx.inventory.store(planned.collect(), []).await?)
-    }
-
-    /// Writes down what is about to be created and is not written down as this component's.
+    /// Stores what is about to be created, and waits for what others are about to store of it.
     async fn write_ahead(&self, steps: &[Step]) -> Result<(), ReconcileError> {
-        let written = || steps.iter().filter(|step| step.action.writes());
-        let planned = written().filter_map(|step| {
-            let object = self.desired.object(&step.key)?;
-            let entry = self.ctx.inventory.read(|inventory| inventory.get(&step.key).cloned());
-            let ours = entry.as_ref().is_some_and(|entry| entry.component == self.desired.name);
-            (!ours).then(|| (step.key.clone(), self.planned(object)))
-        });
-        Ok(self.ctx.inventory.store(planned.collect(), written().map(|step| &step.key)).await?)
-    }
-
-    /// What is not written cannot say by itself that it stays when it leaves Git, so it is forgotten as soon as Git says
-    /// so, for good: whoever changes their mind deletes it by hand.
-    fn release_kept(&self, steps: &[Step]) {
-        let left = steps.iter().filter(|step| step.action == Action::Leave);
-        let objects = left.filter_map(|step| self.desired.object(&step.key));
-        let staying = objects.filter(|object| object.keep || object.options.prune == Prune::Never);
-        self.ctx.inventory.note(staying.map(|object| Change::Drop(object.key.clone())));
-    }
-
-    pub(super) fn planned(&self, object: &DesiredObject) -> Entry {
-        let version = object.api_version.rsplit('/').next().unwrap_or_default();
-        Entry {
-            component: self.desired.name.clone(),
-            target: self.desired.target,
-            version: version.into(),
-            uid: None,
-            state: EntryState::Planned,
-            owned: None,
-        }
+        let planned = self.spec.write_ahead(steps, &*self.ctx);
+        let written = steps.iter().filter(|step| step.action.writes());
+        Ok(self.ctx.inventory.store(planned, written.map(|step| &step.key)).await?)
     }
 
     async fn step(&self, applier: &Applier, step: &Step) -> Result<Done, ReconcileError> {
-        let Some(object) = self.desired.object(&step.key) else { return Ok(Done::default()) };
+        let Some(object) = self.spec.desired.object(&step.key) else { return Ok(Done::default()) };
         match step.action {
             Action::Keep | Action::Leave => Ok(Done::default()),
             Action::Create if object.options.apply == Apply::IfMissing => self.create_if_missing(applier, object).await,
@@ -255,7 +226,7 @@ impl ComponentRun {
     /// Whether an object was as Git says when somebody took it away.
     fn was_there(&self, key: &ObjectKey) -> bool {
         let applied = |entry: &Entry| entry.uid.is_some() && entry.state == EntryState::Applied;
-        self.operation == Operation::Reconcile
+        self.spec.operation == Operation::Reconcile
             && self.ctx.inventory.read(|inventory| inventory.get(key).is_some_and(applied))
     }
 
@@ -307,13 +278,7 @@ impl ComponentRun {
     }
 
     pub(super) fn record(&self, object: &DesiredObject, live: &Live) {
-        let entry = Entry {
-            uid: Some(live.uid.clone()),
-            state: EntryState::Applied,
-            owned: live.owned.clone(),
-            ..self.planned(object)
-        };
-        self.ctx.inventory.note([Change::Put(object.key.clone(), entry)]);
+        self.ctx.inventory.note([Change::Put(object.key.clone(), self.spec.applied(object, live))]);
     }
 }
 

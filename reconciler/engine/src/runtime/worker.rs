@@ -1,53 +1,42 @@
-//! The worker of one runtime: hears what changed, decides what may begin, and tells how it is going.
+//! The worker of one runtime: turns what happens into events of its machine, and does what that decides.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use kube::api::ListParams;
 use kube::{Api, Client};
-use reeve_crds::Reason;
-use reeve_crds::runtime::{Applier, RuntimeStatus};
-use reeve_crds::runtime_component::{RuntimeComponent, RuntimeComponentSpec, RuntimeComponentStatus};
-use reeve_crds::{Lenient, Runtime, State};
+use reeve_crds::{Reason, Runtime, RuntimeComponent};
 use reeve_process::error_chain;
-use reeve_renderer_objects::key::ObjectKey;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use super::capabilities::CapabilityReport;
-use super::component::{ComponentState, Phase};
+use super::capabilities::{self, CapabilityReport};
+use super::component::ComponentState;
 use super::contest::Contests;
-use super::run::Report;
+use super::machine::{Count, Effect, Event, Found, Machine, Task, TaskEnd, Work};
+use super::removal;
+use super::run::{ComponentRun, Report};
 use super::status_writer::StatusWriter;
 use super::{Budget, Context, ControlPlaneRules, Wanted};
 use crate::api_error::ApiError;
-use crate::clock::{Clock, after};
+use crate::clock::Clock;
 use crate::cluster::Cluster;
-use crate::desired::Desired;
 use crate::error::ReconcileError;
 use crate::inventory::{Inventory, InventoryWriter, Pages};
 use crate::live::{ChangedKeys, WatchCache};
 use crate::metrics::Metrics;
-use crate::notification::{NotificationBody, NotificationSender};
+use crate::notification::NotificationSender;
 use crate::owner::Owner;
-use crate::rollup::{Rollup, RuntimeSummary};
+use crate::rollup::Rollup;
 
-mod advance;
-mod capabilities;
 mod ending;
 mod handle;
-mod message;
-mod outcome;
-mod report;
 mod role;
 
 pub use ending::FINALIZER;
 pub use handle::{DesiredState, Handle, Message, UserOverrides};
 pub use role::Role;
-
-use ending::Leaving;
 
 /// What every worker of a cluster gets to work with.
 #[derive(Clone, Debug)]
@@ -83,149 +72,78 @@ pub enum End {
     Stopped,
 }
 
-/// What a task of a component was about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Task {
-    ApplyDefinitions,
-    Apply,
-    Finish,
-    Remove,
-}
-
-struct TaskEnd {
-    component: Arc<str>,
-    task: Task,
-    number: u64,
-    report: Report,
-    result: Result<(), ReconcileError>,
-}
-
-/// A change of the whole runtime that is under way.
-#[derive(Clone, Copy, Debug)]
-struct Rollout {
-    began: Timestamp,
-    changes: i32,
+/// What a machine's effects leave to the worker's loop.
+enum Verdict {
+    /// Nothing is left of the runtime. Its Runtime is deleted if its file left Git.
+    Finalize { delete: bool },
+    /// The work cannot go on.
+    Fail(ReconcileError),
 }
 
 struct Worker {
     setup: Setup,
     ctx: Arc<Context>,
+    machine: Machine,
     status_writer: StatusWriter,
     rollup: Rollup,
     role: Role,
-    object: Arc<Runtime>,
-    /// What Git wants, as it was told.
-    assigned: Option<Arc<Desired>>,
-    /// What is worked towards: what Git wants, or nothing while the Runtime goes.
-    desired: Option<Arc<Desired>>,
-    components: BTreeMap<Arc<str>, ComponentState>,
-    /// Components that others build on, by what they provide.
-    providers: HashMap<Arc<str>, BTreeSet<Arc<str>>>,
-    specs: BTreeMap<Arc<str>, RuntimeComponentSpec>,
+    changed_keys: ChangedKeys,
     tasks: JoinSet<TaskEnd>,
     running: HashMap<Arc<str>, AbortHandle>,
     /// Listings of everything, which may take their time.
     checks: JoinSet<()>,
-    /// What the cluster offers next to what is declared, and who asks for it.
-    capabilities: Option<CapabilityReport>,
     capability_checks: JoinSet<Option<CapabilityReport>>,
-    /// What was said of it, once all was done.
-    reported_capabilities: Option<String>,
-    changed_keys: ChangedKeys,
-    suspended: bool,
-    source_suspended: bool,
-    /// Why the runtime goes, if it does.
-    leaving: Option<Leaving>,
-    status: RuntimeStatus,
-    /// When the status of the whole was last put together, and when it has to be again if that was put off.
-    last_reported: Timestamp,
-    report_due: Option<Timestamp>,
-    rollout: Option<Rollout>,
-    /// Components of whose repeated failure people were told.
-    failing: BTreeSet<Arc<str>>,
-    next_full_check: Timestamp,
-    handled: Option<String>,
-    /// Components whose status may have changed.
-    touched: BTreeSet<Arc<str>>,
 }
 
 impl Worker {
     async fn load(setup: Setup, rollup: Rollup, role: Role, object: &Arc<Runtime>) -> Result<Self, ReconcileError> {
-        let own =
-            setup.cluster.own().map_err(|error| ReconcileError::transient(Reason::Unreachable, error_chain(&error)))?;
+        let own = own_client(&setup.cluster)?;
         let name: Arc<str> = object.metadata.name.as_deref().unwrap_or_default().into();
         let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
         let inventory = InventoryWriter::load(&own, namespace, name.clone()).await?;
         let status_writer = StatusWriter::new(own.clone(), object, setup.clock.clone());
         inventory.belong_to(&status_writer.owner().uid);
-        let listed = components(own, namespace, &name).await?;
         let now = setup.clock.now();
-        let mut components = BTreeMap::new();
-        let mut specs = BTreeMap::new();
-        for mut component in listed {
+        let listed = components(own, namespace, &name).await?;
+        let found = listed.into_iter().map(|mut component| {
             let name: Arc<str> = component.spec.component.as_str().into();
-            let mut record = ComponentState::new(name.clone(), component.status.clone().unwrap_or_default(), now);
-            record.suspended = component.spec.suspend.take() == Some(true);
-            components.insert(name.clone(), record);
+            let mut state = ComponentState::new(name.clone(), component.status.clone().unwrap_or_default(), now);
+            state.suspended = component.spec.suspend.take() == Some(true);
             // One that goes with a Runtime that is gone is written again when there is something to say of it.
-            if status_writer.found(&name, &component) {
-                specs.insert(name, component.spec);
-            }
-        }
-        for name in inventory.read(Inventory::components) {
-            components
-                .entry(name.clone())
-                .or_insert_with(|| ComponentState::new(name, RuntimeComponentStatus::default(), now));
-        }
+            let spec = status_writer.found(&name, &component).then_some(component.spec);
+            Found { state, spec }
+        });
+        let machine = Machine::new(object, setup.identity.clone(), found, inventory.read(Inventory::components), now);
         let ctx = Arc::new(context(&setup, name, inventory, object));
         Ok(Self {
             changed_keys: ctx.subscribe(),
-            next_full_check: after(now, object.spec.drift.full_check_interval.into()),
-            status: object.status.clone().unwrap_or_default(),
-            handled: None,
+            machine,
             status_writer,
             rollup,
             role,
-            object: object.clone(),
-            assigned: None,
-            desired: None,
-            components,
-            providers: HashMap::new(),
-            specs,
             tasks: JoinSet::new(),
             running: HashMap::new(),
             checks: JoinSet::new(),
-            capabilities: None,
             capability_checks: JoinSet::new(),
-            reported_capabilities: object.status.as_ref().and_then(capabilities::reported_message),
-            suspended: false,
-            source_suspended: false,
-            leaving: None,
-            last_reported: Timestamp::default(),
-            report_due: None,
-            rollout: None,
-            failing: BTreeSet::new(),
-            touched: BTreeSet::new(),
             ctx,
             setup,
         })
     }
 
     async fn run(mut self, mut messages: watch::Receiver<Message>) -> Result<End, ReconcileError> {
-        let (inventory, status_writer, clock) =
-            (self.ctx.inventory.clone(), self.status_writer.clone(), self.ctx.clock.clone());
+        let (inventory, status_writer) = (self.ctx.inventory.clone(), self.status_writer.clone());
+        let (clock, stop) = (self.ctx.clock.clone(), self.setup.stop.clone());
         let pages = self.pages()?;
-        let stop = self.setup.stop.clone();
         let changed_keys = self.changed_keys.clone();
         let mut keeping = std::pin::pin!(inventory.run(pages, &clock));
         let mut reporting = std::pin::pin!(status_writer.run());
         let mut end = End::Stopped;
         loop {
-            let next = self.next_timer();
-            tokio::select! {
+            let next = self.machine.next_timer();
+            let event = tokio::select! {
                 () = stop.cancelled() => break,
                 fenced = &mut keeping => return Err(fenced.into()),
-                () = &mut reporting => {}
+                () = &mut reporting => continue,
                 changed = messages.changed() => {
                     if changed.is_err() {
                         break;
@@ -235,34 +153,29 @@ impl Worker {
                         end = End::Moved;
                         break;
                     }
-                    self.on_message(message);
+                    Event::Message(Box::new(self.without_stale_losses(message)))
                 }
-                () = changed_keys.changed() => {
-                    let keys = changed_keys.take_changed();
-                    self.on_objects_changed(&keys);
-                }
-                Some(ended) = self.tasks.join_next(), if !self.tasks.is_empty() => {
-                    if let Ok(ended) = ended {
-                        self.on_task_finished(ended)?;
-                    }
-                }
-                Some(_) = self.checks.join_next(), if !self.checks.is_empty() => self.on_all_changed(),
-                Some(looked) = self.capability_checks.join_next(), if !self.capability_checks.is_empty() => {
-                    if let Ok(Some(capabilities)) = looked {
-                        self.on_capabilities(capabilities);
-                    }
-                }
-                () = clock.sleep_until(next) => self.timers(),
-            }
-            self.advance();
-            self.report();
-            if self.is_gone() {
+                () = changed_keys.changed() => Event::ObjectsChanged(changed_keys.take_changed()),
+                Some(ended) = self.tasks.join_next(), if !self.tasks.is_empty() => match ended {
+                    Ok(ended) => Event::TaskFinished(Box::new(ended)),
+                    Err(_) => continue,
+                },
+                Some(_) = self.checks.join_next(), if !self.checks.is_empty() => Event::AllChecked,
+                Some(checked) = self.capability_checks.join_next(), if !self.capability_checks.is_empty() => match checked {
+                    Ok(Some(report)) => Event::Capabilities(report),
+                    Ok(None) | Err(_) => continue,
+                },
+                () = clock.sleep_until(next) => Event::Timer,
+            };
+            match self.step(event) {
+                None => {}
+                Some(Verdict::Fail(error)) => return Err(error),
                 // Nothing may be pending when the object goes that it belongs to.
-                tokio::select! {
+                Some(Verdict::Finalize { delete }) => tokio::select! {
                     fenced = &mut keeping => return Err(fenced.into()),
                     () = &mut reporting => {}
-                    done = self.finalize() => return done.map(|()| End::Gone),
-                }
+                    done = self.finalize(delete) => return done.map(|()| End::Gone),
+                },
             }
         }
         tokio::select! {
@@ -273,91 +186,127 @@ impl Worker {
         }
     }
 
+    /// The message without those of its losses that are of objects which we took away ourselves.
+    fn without_stale_losses(&self, mut message: Message) -> Message {
+        message.lost.retain(|name, uid| self.status_writer.lost(name, uid));
+        message
+    }
+
+    /// Has the machine decide, and does what it says.
+    fn step(&mut self, event: Event) -> Option<Verdict> {
+        let ctx = self.ctx.clone();
+        let effects = self.machine.step(event, &*ctx, ctx.now());
+        let mut verdict = None;
+        for effect in effects {
+            let reached = self.execute(effect);
+            verdict = verdict.or(reached);
+        }
+        verdict
+    }
+
+    fn execute(&mut self, effect: Effect) -> Option<Verdict> {
+        match effect {
+            Effect::Start { component, task, number, work } => self.spawn(component, task, number, work),
+            Effect::Cancel(component) => self.cancel(&component),
+            Effect::CancelAll => {
+                self.tasks.abort_all();
+                self.running.clear();
+            }
+            Effect::SetSpec(spec) => self.set_spec(spec),
+            Effect::SetWanted(desired) => self.ctx.wanted.set(&desired),
+            Effect::SetHealthRules(component, rules) => {
+                self.setup.watch_cache.set_rules(&self.ctx.owner, &component, &rules);
+            }
+            Effect::ForgetContests(desired) => {
+                self.ctx.contests.forget(desired.objects.iter().map(|object| &object.key));
+            }
+            Effect::PatchRuntime(status, urgency) => self.status_writer.runtime(*status, urgency),
+            Effect::PatchComponent(written, urgency) => {
+                let (spec, status) = *written;
+                self.status_writer.component(spec, status, urgency);
+            }
+            Effect::DeleteComponent(component) => self.status_writer.gone(&component),
+            Effect::ObserveComponent { component, generation, spec } => {
+                self.status_writer.observe(&component, generation, &spec);
+            }
+            Effect::RestorePage { page, uid } => self.ctx.inventory.lost(&page, &uid),
+            Effect::StoreInventory => self.ctx.inventory.hurry(),
+            Effect::EmitEvent { component, warning, reason, note } => {
+                self.status_writer.event(component.as_ref(), warning, reason, &note);
+            }
+            Effect::Notify(body) => {
+                let object = self.machine.object();
+                let source = object.spec.source_ref.as_ref().map(|source| source.name.as_str());
+                self.setup.notifications.send(source, object, body);
+            }
+            Effect::Summarize(summary) => self.rollup.set(&self.ctx.runtime, summary),
+            Effect::Count(Count::Failed(reason)) => self.setup.metrics.failed(reason),
+            Effect::Count(Count::Drifted(outcome)) => self.setup.metrics.drifted(outcome),
+            Effect::Count(Count::RolledOut(took)) => self.setup.metrics.rolled_out(took),
+            Effect::CheckCapabilities(declared) => {
+                self.capability_checks.abort_all();
+                let (cluster, now) = (self.setup.cluster.clone(), self.ctx.now());
+                self.capability_checks.spawn(async move { capabilities::check(&cluster, &declared, now).await });
+            }
+            Effect::CheckAll => {
+                let (watch_cache, now) = (self.setup.watch_cache.clone(), self.ctx.now());
+                self.checks.spawn(async move { watch_cache.refresh(now).await });
+            }
+            Effect::Finalize { delete } => return Some(Verdict::Finalize { delete }),
+            Effect::Fail(error) => return Some(Verdict::Fail(error)),
+        }
+        None
+    }
+
+    fn spawn(&mut self, component: Arc<str>, task: Task, number: u64, work: Work) {
+        let ctx = self.ctx.clone();
+        let name = component.clone();
+        let handle = self.tasks.spawn(async move {
+            let mut report = Report::default();
+            let result = match work {
+                Work::Remove { account } => removal::dissolve(&ctx, &component, account.as_deref(), &mut report).await,
+                Work::Run(spec) => {
+                    let run = ComponentRun { ctx, spec: *spec };
+                    match task {
+                        Task::ApplyDefinitions => run.apply_definitions(&mut report).await,
+                        Task::Apply => run.apply(&mut report).await,
+                        Task::Finish | Task::Remove => run.finish(&mut report).await,
+                    }
+                }
+            };
+            TaskEnd { component, task, number, report, result }
+        });
+        self.running.insert(name, handle);
+    }
+
+    fn cancel(&mut self, component: &Arc<str>) {
+        if let Some(running) = self.running.remove(component) {
+            running.abort();
+        }
+    }
+
+    fn set_spec(&mut self, spec: Arc<reeve_crds::RuntimeSpec>) {
+        let mut ctx = (*self.ctx).clone();
+        if spec.concurrency != ctx.spec.concurrency {
+            ctx.budget = ctx.budget.with(slots(&spec));
+        }
+        ctx.spec = spec;
+        self.ctx = Arc::new(ctx);
+    }
+
     /// Where the inventory is stored.
     fn pages(&self) -> Result<Pages, ReconcileError> {
-        let own = self
-            .setup
-            .cluster
-            .own()
-            .map_err(|error| ReconcileError::transient(Reason::Unreachable, error_chain(&error)))?;
         Ok(Pages {
-            api: Api::namespaced(own, self.object.metadata.namespace.as_deref().unwrap_or_default()),
+            api: Api::namespaced(own_client(&self.setup.cluster)?, self.ctx.owner.namespace()),
             runtime: self.ctx.runtime.clone(),
             owner: self.status_writer.owner(),
             writer: self.setup.identity.clone(),
         })
     }
+}
 
-    fn next_timer(&self) -> Timestamp {
-        let of_record = |record: &ComponentState| {
-            let phase = match &record.phase {
-                Phase::Failed { retry_at } => Some(*retry_at),
-                // Once it is told to be late there is nothing more to wait for.
-                Phase::Settling { deadline } if record.status.state != Some(State::Error) => Some(*deadline),
-                _ => None,
-            };
-            let settles = matches!(record.phase, Phase::Settling { .. });
-            let worse_at = record.health.worse_at.filter(|_| settles);
-            phase.into_iter().chain(record.again_at).chain(worse_at)
-        };
-        let whole = self.report_due.into_iter().chain([self.next_full_check]);
-        self.components.values().flat_map(of_record).chain(whole).min().unwrap_or(Timestamp::MAX)
-    }
-
-    fn on_all_changed(&mut self) {
-        let keys: BTreeSet<ObjectKey> =
-            self.ctx.inventory.read(|inventory| inventory.iter().map(|(key, _)| key.clone()).collect());
-        self.on_objects_changed(&keys);
-    }
-
-    fn timers(&mut self) {
-        let now = self.ctx.now();
-        let due: Vec<Arc<str>> = self
-            .components
-            .values()
-            .filter(|record| {
-                matches!(record.phase, Phase::Failed { retry_at } if retry_at <= now)
-                    || record.again_at.is_some_and(|at| at <= now)
-            })
-            .map(|record| record.name.clone())
-            .collect();
-        for name in &due {
-            if let Some(record) = self.components.get_mut(name) {
-                record.again_at = None;
-                record.drift.retain(|_, drifted| drifted.repaired);
-            }
-            self.begin(name);
-        }
-        self.touched.extend(
-            self.components
-                .values()
-                .filter(|record| matches!(record.phase, Phase::Settling { .. }))
-                .map(|record| record.name.clone()),
-        );
-        if now >= self.next_full_check {
-            self.next_full_check = after(now, self.ctx.spec.drift.full_check_interval.into());
-            let watch_cache = self.setup.watch_cache.clone();
-            self.checks.spawn(async move { watch_cache.refresh(now).await });
-            self.check_capabilities();
-        }
-    }
-
-    fn applier(&self) -> Applier {
-        Applier {
-            kind: Some(Lenient::Known(self.object.spec.target.kind)),
-            identity: Some(self.setup.identity.clone()),
-            version: Some(reeve_process::version::VERSION.to_owned()),
-            kubernetes_version: self.capabilities.as_ref().map(|capabilities| capabilities.version.clone()),
-        }
-    }
-
-    fn notify(&self, news: NotificationBody) {
-        self.setup.notifications.send(
-            self.object.spec.source_ref.as_ref().map(|source| source.name.as_str()),
-            &self.object,
-            news,
-        );
-    }
+fn own_client(cluster: &Cluster) -> Result<Client, ReconcileError> {
+    cluster.own().map_err(|error| ReconcileError::transient(Reason::Unreachable, error_chain(&error)))
 }
 
 fn context(setup: &Setup, runtime: Arc<str>, inventory: InventoryWriter, object: &Runtime) -> Context {

@@ -14,7 +14,6 @@ use reeve_crds::{Count, State};
 use super::{LISTED_COMPONENTS, SHORT, count, drift, drop_false, failure, why};
 use crate::conditions::{MESSAGE, set_condition};
 use crate::desired::Desired;
-use crate::error::ReconcileError;
 use crate::rollup::severity;
 use crate::runtime::capabilities::CapabilityReport;
 use crate::runtime::component::{ComponentState, Phase};
@@ -29,8 +28,6 @@ pub(in crate::runtime) struct RuntimeFacts<'a> {
     /// Why nothing is done, if nothing is.
     pub(in crate::runtime) suspended: Option<&'static str>,
     pub(in crate::runtime) deleting: bool,
-    /// What keeps the whole runtime back.
-    pub(in crate::runtime) error: Option<&'a (ReconcileError, Timestamp)>,
     pub(in crate::runtime) objects: usize,
     pub(in crate::runtime) applier: Applier,
     /// What the cluster offers next to what is declared, as far as that is known.
@@ -101,7 +98,7 @@ pub(in crate::runtime) fn runtime(
     status.components = summaries(&all, now);
     status.objects = Some(count(facts.objects));
     status.drift = (drifted > 0).then(|| Drift { objects: drifted, since: None, examples: Vec::new() });
-    status.failure = facts.error.map(|(error, at)| whole_failure(error, *at)).or_else(|| worst_failure(&all, now));
+    status.failure = worst_failure(&all, now);
     status.applier = Some(facts.applier.clone());
     status.last_handled_reconcile_at = facts.handled.clone().or(status.last_handled_reconcile_at);
     status
@@ -114,17 +111,14 @@ fn why_whole(
     ready: usize,
     now: Timestamp,
 ) -> (Reason, String) {
-    match (facts.suspended, facts.error, worst) {
-        (Some(why), _, _) => (Reason::Suspended, why.to_owned()),
-        (None, Some((error, _)), _) => (error.reason, error.message.clone()),
-        (None, None, Some(record)) => {
+    match (facts.suspended, worst) {
+        (Some(why), _) => (Reason::Suspended, why.to_owned()),
+        (None, Some(record)) => {
             let (reason, message) = why(record, now);
             (reason, format!("{}: {message}", record.name))
         }
-        (None, None, None) if facts.desired.is_none() => {
-            (Reason::Progressing, "nothing was rendered for it yet".to_owned())
-        }
-        (None, None, None) => (Reason::Succeeded, format!("{ready} components are ready")),
+        (None, None) if facts.desired.is_none() => (Reason::Progressing, "nothing was rendered for it yet".to_owned()),
+        (None, None) => (Reason::Succeeded, format!("{ready} components are ready")),
     }
 }
 
@@ -147,24 +141,12 @@ fn worst_failure(states: &[(&ComponentState, State)], now: Timestamp) -> Option<
     Some(Failure { message: truncate(&format!("{}: {}", record.name, failure.message), MESSAGE), ..failure })
 }
 
-fn whole_failure(error: &ReconcileError, at: Timestamp) -> Failure {
-    Failure {
-        reason: error.reason.to_string(),
-        message: truncate(&error.message, MESSAGE),
-        since: Some(Time(at)),
-        ..Failure::default()
-    }
-}
-
 fn runtime_state(facts: &RuntimeFacts<'_>, states: &[(&ComponentState, State)]) -> State {
     if facts.deleting {
         return State::Deleting;
     }
     if facts.suspended.is_some() {
         return State::Suspended;
-    }
-    if let Some((error, _)) = facts.error {
-        return error.state();
     }
     if facts.desired.is_none() {
         return State::Processing;

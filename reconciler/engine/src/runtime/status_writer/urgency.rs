@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use crate::backoff::Backoff;
 use crate::clock::after;
 
 /// How long news that something is further on its way may wait for better news.
@@ -18,8 +19,7 @@ const LONGEST: Duration = Duration::from_secs(30);
 const UNTRUE_SPACING: Duration = Duration::from_millis(500);
 const UNTRUE_LONGEST: Duration = Duration::from_secs(20);
 /// How long what could not be written waits, first and at most.
-const FIRST_RETRY: Duration = Duration::from_secs(5);
-const LONGEST_RETRY: Duration = Duration::from_mins(1);
+const BACKOFF: Backoff = Backoff::new(Duration::from_secs(5), Duration::from_mins(1));
 
 /// How soon a status must be seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub(super) fn of_component(urgency: Urgency, others: usize, now: Timestamp) -> T
 
 /// How long to wait after so many failures in a row.
 pub(super) fn retry(failures: u32) -> Duration {
-    FIRST_RETRY.saturating_mul(1 << failures.saturating_sub(1).min(10)).min(LONGEST_RETRY)
+    BACKOFF.delay(failures.saturating_sub(1))
 }
 
 #[cfg(test)]
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn what_cannot_be_written_is_tried_less_and_less_often() {
         assert_eq!([1, 2, 3].map(retry), [5, 10, 20].map(Duration::from_secs));
-        assert_eq!([5, 100].map(retry), [LONGEST_RETRY; 2]);
+        assert_eq!([5, 100].map(retry), [BACKOFF.longest; 2]);
     }
 
     #[test]

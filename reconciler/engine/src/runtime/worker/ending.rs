@@ -1,18 +1,14 @@
 //! How a runtime ends, and how the work on it does.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
-use reeve_crds::Reason;
 use reeve_crds::Runtime;
-use reeve_crds::runtime::policy::DeletionPolicy;
 use serde_json::json;
 
-use super::Worker;
+use super::{Worker, own_client};
 use crate::api_error::ApiError;
-use crate::desired::{Desired, Revision};
 use crate::error::ReconcileError;
 
 /// What keeps a Runtime until its objects are seen to.
@@ -20,91 +16,17 @@ pub const FINALIZER: &str = "reeve.dev/runtime";
 /// How long writes under way may take when the process stops.
 const LAST_WRITES: Duration = Duration::from_secs(10);
 
-/// A runtime that goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Leaving {
-    why: Departure,
-    policy: DeletionPolicy,
-}
-
-/// Why a runtime goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Departure {
-    /// Its file left Git. The Runtime is deleted when nothing is left of it, and stays if Git wants it again before.
-    Removed,
-    /// Somebody deleted the Runtime, which cannot be taken back.
-    Deleted,
-}
-
 impl Worker {
-    /// The runtime goes: its objects first, if its policy says so.
-    pub(super) fn leave(&mut self, why: Departure) {
-        let policy = self.ctx.spec.deletion_policy;
-        let leaving = Leaving { why, policy };
-        if self.leaving.replace(leaving) == Some(leaving) {
-            return;
-        }
-        let objects = self.ctx.inventory.read(|inventory| inventory.iter().count());
-        let cause = match why {
-            Departure::Removed => "its file left Git",
-            Departure::Deleted => "the Runtime goes",
-        };
-        let fate = match policy {
-            DeletionPolicy::Orphan => "stay",
-            DeletionPolicy::Delete => "are deleted",
-        };
-        tracing::info!(runtime = %self.ctx.runtime, objects, "{cause}; its objects {fate}");
-        self.status_writer.event(None, false, Reason::Deleting, &format!("{cause}; its {objects} objects {fate}"));
-        match policy {
-            DeletionPolicy::Orphan => {
-                self.tasks.abort_all();
-                self.running.clear();
-                self.components.clear();
-            }
-            DeletionPolicy::Delete => {
-                let nothing = Desired { revision: Revision::default(), digest: "".into(), components: Vec::new() };
-                self.assigned = None;
-                self.reconcile_towards(&Arc::new(nothing));
-            }
-        }
-    }
-
-    /// Stops taking away a runtime whose file left Git, until it is known what Git wants of it now.
-    pub(super) fn pause_leaving(&mut self) {
-        if self.leaving.take_if(|leaving| leaving.why == Departure::Removed).is_none() {
-            return;
-        }
-        self.assigned = None;
-        self.desired = None;
-        let names: Vec<Arc<str>> = self.components.keys().cloned().collect();
-        for name in &names {
-            self.begin(name);
-        }
-    }
-
-    /// Whether nothing is left of a runtime that goes.
-    pub(super) fn is_gone(&self) -> bool {
-        self.components.is_empty()
-            && self.leaving.is_some_and(|leaving| match leaving.why {
-                Departure::Removed => !self.suspended,
-                Departure::Deleted => true,
-            })
-    }
-
     /// Deletes the Runtime unless that was done, and lets it go. Its components and its inventory go with it, since it
     /// owns them.
-    pub(super) async fn finalize(&self) -> Result<(), ReconcileError> {
+    pub(super) async fn finalize(&self, delete: bool) -> Result<(), ReconcileError> {
         self.ctx.inventory.flush_last().await?;
         self.status_writer.flush().await;
-        let own = self
-            .setup
-            .cluster
-            .own()
-            .map_err(|error| ReconcileError::transient(Reason::Unreachable, reeve_process::error_chain(&error)))?;
-        let api: Api<Runtime> = Api::namespaced(own, self.object.metadata.namespace.as_deref().unwrap_or_default());
+        let object = self.machine.object();
+        let api: Api<Runtime> = Api::namespaced(own_client(&self.setup.cluster)?, self.ctx.owner.namespace());
         let name = &*self.ctx.runtime;
-        if self.leaving.is_some_and(|leaving| leaving.why == Departure::Removed) {
-            let preconditions = Preconditions { uid: self.object.metadata.uid.clone(), resource_version: None };
+        if delete {
+            let preconditions = Preconditions { uid: object.metadata.uid.clone(), resource_version: None };
             let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
             let deleted = api.delete(name, &params).await.map(drop);
             unless_gone(deleted, || format!("cannot delete Runtime {name}"))?;

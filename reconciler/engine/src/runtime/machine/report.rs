@@ -4,17 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use reeve_crds::Reason;
-use reeve_crds::State;
 use reeve_crds::outcome::{Failure, Outcome};
+use reeve_crds::runtime::Applier;
+use reeve_crds::{Lenient, Reason, State};
 use reeve_renderer_objects::key::ObjectKey;
 use tracing::{info, warn};
 
-use super::{RuntimeSummary, Worker};
+use super::{Count, Effect, Machine, Observed};
 use crate::clock::{after, since};
 use crate::error::ReconcileError;
 use crate::notification::NotificationBody;
-use crate::rollup::severity;
+use crate::rollup::{RuntimeSummary, severity};
 use crate::runtime::component::{ComponentState, Phase, job_under_way};
 use crate::runtime::drift::Drifted;
 use crate::runtime::status::{self, RuntimeFacts, counted, is_of};
@@ -39,9 +39,9 @@ fn urgency(before: Option<State>, turned: bool, settled: bool, changes: bool) ->
     }
 }
 
-impl Worker {
+impl Machine {
     /// Writes what changed.
-    pub(super) fn report(&mut self) {
+    pub(super) fn report(&mut self, view: &dyn Observed) {
         let shown = self.status.state;
         if self.desired.is_none() && shown.is_some() && self.suspended == (shown == Some(State::Suspended)) {
             // Until Git has spoken, what was said last stands.
@@ -51,7 +51,7 @@ impl Worker {
         if touched.is_empty() && self.desired.is_some() && self.status.state.is_some() && !self.status_is_stale() {
             return;
         }
-        let now = self.ctx.now();
+        let now = self.now;
         let mut turns = Vec::new();
         for name in touched {
             let Some(record) = self.components.get_mut(&name) else { continue };
@@ -59,12 +59,12 @@ impl Worker {
                 continue;
             }
             let busy = record.desired.clone().filter(|_| record.is_busy());
-            record.job = busy.and_then(|desired| job_under_way(&desired, &*self.ctx));
+            record.job = busy.and_then(|desired| job_under_way(&desired, view));
             if matches!(record.phase, Phase::Settling { deadline } if record.is_late(deadline, now)) {
                 record.answer_request();
             }
             let spec = match (&record.desired, self.specs.get(&name)) {
-                (Some(desired), _) => status::component_spec(&self.ctx.runtime, desired),
+                (Some(desired), _) => status::component_spec(&self.name, desired),
                 // On its way out it is what it was.
                 (None, Some(before)) => before.clone(),
                 (None, None) => continue,
@@ -85,7 +85,8 @@ impl Worker {
             }
             let good = record.status.last_good.as_ref();
             let changes = record.desired.as_ref().is_none_or(|desired| !good.is_some_and(|good| is_of(good, desired)));
-            self.status_writer.component(spec, status, urgency(before, turned, settled, changes));
+            let urgency = urgency(before, turned, settled, changes);
+            self.effects.push(Effect::PatchComponent(Box::new((spec, status)), urgency));
         }
         for (name, failure, well) in turns {
             if well {
@@ -97,7 +98,7 @@ impl Worker {
                 self.no_longer_fails(&name, &format!("{name} is ready again, and so is everything else"));
             }
         }
-        self.report_runtime();
+        self.report_runtime(view);
     }
 
     /// Whether it is being taken away. What is suspended is not, unless somebody deleted it.
@@ -108,7 +109,7 @@ impl Worker {
     fn status_is_stale(&self) -> bool {
         self.status.observed_generation != self.object.metadata.generation
             || self.handled.is_some() && self.handled != self.status.last_handled_reconcile_at
-            || self.report_due.is_some_and(|due| due <= self.ctx.now())
+            || self.report_due.is_some_and(|due| due <= self.now)
     }
 
     /// Whether the whole is under way, as it says already, and was put together a moment ago.
@@ -120,11 +121,20 @@ impl Worker {
             && [worst, self.status.state] == [Some(State::Processing); 2]
     }
 
-    fn report_runtime(&mut self) {
+    fn applier(&self) -> Applier {
+        Applier {
+            kind: Some(Lenient::Known(self.object.spec.target.kind)),
+            identity: Some(self.identity.clone()),
+            version: Some(reeve_process::version::VERSION.to_owned()),
+            kubernetes_version: self.capabilities.as_ref().map(|capabilities| capabilities.version.clone()),
+        }
+    }
+
+    fn report_runtime(&mut self, view: &dyn Observed) {
         if self.components.values().any(|record| record.verifying) {
             return;
         }
-        let now = self.ctx.now();
+        let now = self.now;
         if self.may_wait(now) {
             self.report_due = Some(after(self.last_reported, REPORT_EVERY));
             return;
@@ -142,8 +152,7 @@ impl Worker {
                 "spec.suspend is set"
             }),
             deleting: self.is_leaving(),
-            error: None,
-            objects: self.ctx.inventory.read(|inventory| inventory.iter().count()),
+            objects: view.entry_count(),
             applier: self.applier(),
             capabilities: self.capabilities.as_ref(),
             handled: self.handled.clone().filter(|_| !busy),
@@ -152,7 +161,7 @@ impl Worker {
         let state = status.state.unwrap_or_default();
         if state == State::Ready {
             // There will be nothing more for a while.
-            self.ctx.inventory.hurry();
+            self.effects.push(Effect::StoreInventory);
             // What is suspended was not applied: the change goes on when it is resumed.
             if !self.components.values().any(|record| record.phase == Phase::Suspended) {
                 self.end_rollout(&mut status);
@@ -162,7 +171,7 @@ impl Worker {
         let mut components = std::collections::BTreeMap::new();
         self.components.values().for_each(|record| *components.entry(record.state(now)).or_default() += 1);
         let message = message.map(|ready| ready.message.clone()).unwrap_or_default();
-        self.rollup.set(&self.ctx.runtime, RuntimeSummary { state, message, components });
+        self.effects.push(Effect::Summarize(RuntimeSummary { state, message, components }));
         // That another process looks after it is no news by itself.
         if (reeve_crds::RuntimeStatus { applier: self.status.applier.clone(), ..status.clone() }) == self.status {
             return;
@@ -171,14 +180,15 @@ impl Worker {
         let turned = status.state != before;
         let settled = !matches!(state, State::Processing | State::Deleting);
         self.status = status.clone();
-        self.status_writer.runtime(status, urgency(before, turned, settled, self.rollout.is_some()));
+        let urgency = urgency(before, turned, settled, self.rollout.is_some());
+        self.effects.push(Effect::PatchRuntime(Box::new(status), urgency));
     }
 
     /// A change of the whole runtime is done.
     fn end_rollout(&mut self, status: &mut reeve_crds::RuntimeStatus) {
         let Some(rollout) = self.rollout.take() else { return };
         let Some(desired) = self.desired.clone() else { return };
-        let now = self.ctx.now();
+        let now = self.now;
         let took = since(now, rollout.began);
         // Its own components may have brought what was missing.
         self.check_capabilities();
@@ -187,10 +197,10 @@ impl Worker {
             revision: desired.revision.shown.to_string(),
             digest: desired.digest.to_string(),
             version: None,
-            outcome: reeve_crds::Lenient::Known(Outcome::Succeeded),
+            outcome: Lenient::Known(Outcome::Succeeded),
             started_at: Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(rollout.began)),
             apply_time: None,
-            total_time: Some(reeve_crds::Lenient::Known(millis.into())),
+            total_time: Some(Lenient::Known(millis.into())),
             changes: Some(rollout.changes),
             message: None,
         };
@@ -201,10 +211,13 @@ impl Worker {
             counted(rollout.changes, "object"),
             reeve_crds::Duration::from(millis)
         );
-        info!(runtime = %self.ctx.runtime, revision = %desired.revision.shown, changes = rollout.changes, milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX), "applied");
-        self.status_writer.event(None, false, Reason::Applied, &note);
-        self.ctx.metrics.rolled_out(took);
-        self.notify(NotificationBody::Applied { revision: desired.revision.shown.to_string(), message: note });
+        info!(runtime = %self.name, revision = %desired.revision.shown, changes = rollout.changes, milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX), "applied");
+        self.emit(None, false, Reason::Applied, &note);
+        self.effects.push(Effect::Count(Count::RolledOut(took)));
+        self.effects.push(Effect::Notify(NotificationBody::Applied {
+            revision: desired.revision.shown.to_string(),
+            message: note,
+        }));
     }
 
     /// One line and one event for all that a task took away.
@@ -216,33 +229,33 @@ impl Worker {
             rest => format!(" and {rest} more"),
         };
         let note = format!("{name}: deleted {named}{rest}");
-        info!(runtime = %self.ctx.runtime, component = %name, objects = removed.len(), "deleted {named}{rest}");
+        info!(runtime = %self.name, component = %name, objects = removed.len(), "deleted {named}{rest}");
         // The component's own object may be gone before anybody reads it there.
-        self.status_writer.event(None, false, Reason::Pruned, &note);
+        self.emit(None, false, Reason::Pruned, &note);
     }
 
     /// People who were told of failures are told when the last of them is over.
     pub(super) fn no_longer_fails(&mut self, name: &Arc<str>, message: &str) {
         if self.failing.remove(name) && self.failing.is_empty() {
-            self.notify(NotificationBody::Recovered { message: message.to_owned() });
+            self.effects.push(Effect::Notify(NotificationBody::Recovered { message: message.to_owned() }));
         }
     }
 
     fn report_recovered(&mut self, name: &Arc<str>) {
         let Some(record) = self.components.get_mut(name) else { return };
         if record.failing_reason.take().is_some() {
-            info!(runtime = %self.ctx.runtime, component = %name, "ready again");
-            self.status_writer.event(Some(name), false, Reason::Recovered, "it is applied and healthy again");
+            info!(runtime = %self.name, component = %name, "ready again");
+            self.emit(Some(name), false, Reason::Recovered, "it is applied and healthy again");
         }
     }
 
     /// One line and one event per changed failure, not per try.
     pub(super) fn report_error(&mut self, name: &Arc<str>, error: &ReconcileError, attempts: u32, is_new: bool) {
-        self.ctx.metrics.failed(error.reason);
+        self.effects.push(Effect::Count(Count::Failed(error.reason)));
         self.mark_failing(name, error.reason);
         if is_new {
-            warn!(runtime = %self.ctx.runtime, component = %name, reason = %error.reason, "{}", error.message);
-            self.status_writer.event(Some(name), true, error.reason, &error.message);
+            warn!(runtime = %self.name, component = %name, reason = %error.reason, "{}", error.message);
+            self.emit(Some(name), true, error.reason, &error.message);
         }
         if attempts == REPEATED {
             self.notify_failure(name, error.reason, &error.message);
@@ -252,10 +265,10 @@ impl Worker {
     /// Health did not come in time, or will not come.
     fn report_late(&mut self, name: &Arc<str>, failure: &Failure) {
         let reason = failure.reason.parse().unwrap_or(Reason::Failed);
-        self.ctx.metrics.failed(reason);
+        self.effects.push(Effect::Count(Count::Failed(reason)));
         self.mark_failing(name, reason);
-        warn!(runtime = %self.ctx.runtime, component = %name, %reason, "{}", failure.message);
-        self.status_writer.event(Some(name), true, reason, &failure.message);
+        warn!(runtime = %self.name, component = %name, %reason, "{}", failure.message);
+        self.emit(Some(name), true, reason, &failure.message);
         self.notify_failure(name, reason, &failure.message);
     }
 
@@ -270,20 +283,21 @@ impl Worker {
         let last_good = self.status.last_good.as_ref().map_or("nothing yet", |good| &good.revision);
         let message = format!("{name}: {message} (last good: {last_good})");
         self.failing.insert(name.clone());
-        self.status_writer.event(None, true, Reason::Failed, &message);
-        self.notify(NotificationBody::Failed { reason, message });
+        self.emit(None, true, Reason::Failed, &message);
+        self.effects.push(Effect::Notify(NotificationBody::Failed { reason, message }));
     }
 
     pub(super) fn report_drift(&mut self, name: &Arc<str>, drifted: &Drifted) {
         let sentence = drifted.sentence();
-        self.ctx.metrics.drifted(match (drifted.repaired, drifted.shown.contested) {
+        let outcome = match (drifted.repaired, drifted.shown.contested) {
             (_, Some(true)) => "contested",
             (true, _) => "repaired",
             (false, _) => "reported",
-        });
-        info!(runtime = %self.ctx.runtime, component = %name, object = %drifted.key, "drift: {sentence}");
-        self.status_writer.event(Some(name), true, Reason::Drifted, &sentence);
-        self.notify(NotificationBody::Drifted { message: sentence });
+        };
+        self.effects.push(Effect::Count(Count::Drifted(outcome)));
+        info!(runtime = %self.name, component = %name, object = %drifted.key, "drift: {sentence}");
+        self.emit(Some(name), true, Reason::Drifted, &sentence);
+        self.effects.push(Effect::Notify(NotificationBody::Drifted { message: sentence }));
     }
 }
 

@@ -1,0 +1,406 @@
+//! The heart of a runtime's worker: what to do next, given what happened. Pure.
+//!
+//! It never reads a clock, a cluster or a channel: time and events are handed to it, what is known of objects is behind
+//! [`Observed`], and what it decides comes back as effects. The worker is the shell that turns IO into events and effects
+//! into IO; the simulation drives the same machine through random histories.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use reeve_crds::runtime::RuntimeStatus;
+use reeve_crds::runtime::policy::DeletionPolicy;
+use reeve_crds::runtime_component::{RuntimeComponentSpec, RuntimeComponentStatus};
+use reeve_crds::{Reason, Runtime, annotation};
+use reeve_renderer_objects::key::ObjectKey;
+
+use super::capabilities::CapabilityReport;
+use super::component::{ComponentState, Phase};
+use super::worker::{DesiredState, Message, UserOverrides};
+use crate::clock::after;
+use crate::desired::{Desired, DesiredComponent, Revision};
+use crate::owner::Owner;
+use crate::plan::{self, ComponentPlan, Rules};
+
+mod effect;
+mod leaving;
+mod progress;
+mod report;
+
+use leaving::{Departure, Leaving};
+
+pub(super) use effect::{Count, Effect, Event, Observed, Task, TaskEnd, Work};
+
+/// A change of the whole runtime that is under way.
+#[derive(Clone, Copy, Debug)]
+struct Rollout {
+    began: Timestamp,
+    changes: i32,
+}
+
+/// What is known of one runtime, and what is done about it.
+#[derive(Debug)]
+pub(super) struct Machine {
+    name: Arc<str>,
+    owner: Owner,
+    /// Who works on it, for its status.
+    identity: String,
+    object: Arc<Runtime>,
+    /// What Git wants, as it was told.
+    assigned: Option<Arc<Desired>>,
+    /// What is worked towards: what Git wants, or nothing while the Runtime goes.
+    desired: Option<Arc<Desired>>,
+    /// Which component wants which object.
+    wanted: HashMap<ObjectKey, Arc<str>>,
+    components: BTreeMap<Arc<str>, ComponentState>,
+    /// Components that others build on, by what they provide.
+    providers: HashMap<Arc<str>, BTreeSet<Arc<str>>>,
+    specs: BTreeMap<Arc<str>, RuntimeComponentSpec>,
+    /// Components with a task under way.
+    running: BTreeSet<Arc<str>>,
+    /// What the cluster offers next to what is declared.
+    capabilities: Option<CapabilityReport>,
+    /// What was said of it, once all was done.
+    reported_capabilities: Option<String>,
+    suspended: bool,
+    source_suspended: bool,
+    /// Why the runtime goes, if it does.
+    leaving: Option<Leaving>,
+    status: RuntimeStatus,
+    /// When the status of the whole was last put together, and when it has to be again if that was put off.
+    last_reported: Timestamp,
+    report_due: Option<Timestamp>,
+    rollout: Option<Rollout>,
+    /// Components of whose repeated failure people were told.
+    failing: BTreeSet<Arc<str>>,
+    next_full_check: Timestamp,
+    handled: Option<String>,
+    /// Components whose status may have changed.
+    touched: BTreeSet<Arc<str>>,
+    /// The time of the step, and what it has decided so far.
+    now: Timestamp,
+    effects: Vec<Effect>,
+}
+
+/// A component as it was found when the work began.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) state: ComponentState,
+    /// Its spec, if its object goes with the Runtime.
+    pub(super) spec: Option<RuntimeComponentSpec>,
+}
+
+impl Machine {
+    /// The machine of a runtime with these components, and with objects of these components in its inventory.
+    pub(super) fn new(
+        object: &Arc<Runtime>,
+        identity: String,
+        found: impl IntoIterator<Item = Found>,
+        in_inventory: impl IntoIterator<Item = Arc<str>>,
+        now: Timestamp,
+    ) -> Self {
+        let name: Arc<str> = object.metadata.name.as_deref().unwrap_or_default().into();
+        let mut components = BTreeMap::new();
+        let mut specs = BTreeMap::new();
+        for Found { state, spec } in found {
+            specs.extend(spec.map(|spec| (state.name.clone(), spec)));
+            components.insert(state.name.clone(), state);
+        }
+        for name in in_inventory {
+            let new = || ComponentState::new(name.clone(), RuntimeComponentStatus::default(), now);
+            components.entry(name.clone()).or_insert_with(new);
+        }
+        Self {
+            owner: Owner::new(object.metadata.namespace.as_deref().unwrap_or_default(), &name),
+            name,
+            identity,
+            assigned: None,
+            desired: None,
+            wanted: HashMap::new(),
+            components,
+            providers: HashMap::new(),
+            specs,
+            running: BTreeSet::new(),
+            capabilities: None,
+            reported_capabilities: object.status.as_ref().and_then(CapabilityReport::reported),
+            suspended: false,
+            source_suspended: false,
+            leaving: None,
+            status: object.status.clone().unwrap_or_default(),
+            last_reported: Timestamp::default(),
+            report_due: None,
+            rollout: None,
+            failing: BTreeSet::new(),
+            next_full_check: after(now, object.spec.drift.full_check_interval.into()),
+            handled: None,
+            touched: BTreeSet::new(),
+            now,
+            effects: Vec::new(),
+            object: object.clone(),
+        }
+    }
+
+    /// Takes in what happened, and decides what is to be done.
+    pub(super) fn step(&mut self, event: Event, view: &dyn Observed, now: Timestamp) -> Vec<Effect> {
+        self.now = now;
+        match event {
+            Event::Message(message) => self.on_message(*message, view),
+            Event::ObjectsChanged(keys) => self.on_objects_changed(&keys, view),
+            Event::AllChecked => {
+                let keys: BTreeSet<ObjectKey> = view.entries().into_iter().map(|(key, _)| key).collect();
+                self.on_objects_changed(&keys, view);
+            }
+            Event::TaskFinished(ended) => self.on_task_finished(*ended, view),
+            Event::Capabilities(report) => self.on_capabilities(report),
+            Event::Timer => self.on_timer(),
+        }
+        self.advance(view);
+        self.report(view);
+        if self.is_gone() {
+            let delete = self.leaving.is_some_and(|leaving| leaving.why == Departure::Removed);
+            self.effects.push(Effect::Finalize { delete });
+        }
+        std::mem::take(&mut self.effects)
+    }
+
+    /// The Runtime as it was last told.
+    pub(super) fn object(&self) -> &Arc<Runtime> {
+        &self.object
+    }
+
+    /// When something has to be done although nothing happens.
+    pub(super) fn next_timer(&self) -> Timestamp {
+        let whole = self.report_due.into_iter().chain([self.next_full_check]);
+        self.components.values().filter_map(ComponentState::next_timer).chain(whole).min().unwrap_or(Timestamp::MAX)
+    }
+
+    fn on_timer(&mut self) {
+        let now = self.now;
+        let due: Vec<Arc<str>> =
+            self.components.values().filter(|record| record.is_due(now)).map(|record| record.name.clone()).collect();
+        for name in &due {
+            if let Some(record) = self.components.get_mut(name) {
+                record.again_at = None;
+                record.drift.retain(|_, drifted| drifted.repaired);
+            }
+            self.begin(name);
+        }
+        self.touched.extend(
+            self.components
+                .values()
+                .filter(|record| matches!(record.phase, Phase::Settling { .. }))
+                .map(|record| record.name.clone()),
+        );
+        if now >= self.next_full_check {
+            self.next_full_check = after(now, self.object.spec.drift.full_check_interval.into());
+            self.effects.push(Effect::CheckAll);
+            self.check_capabilities();
+        }
+    }
+
+    /// Takes in what people and Git say.
+    fn on_message(&mut self, message: Message, view: &dyn Observed) {
+        if let Some(object) = message.object {
+            self.on_runtime(&object);
+        }
+        // Whoever deletes a Runtime means it, whether its source rests or is gone.
+        let source_suspended = message.source_suspended && self.object.metadata.deletion_timestamp.is_none();
+        let suspended = source_suspended || self.object.spec.suspend == Some(true);
+        let was_suspended = std::mem::replace(&mut self.suspended, suspended);
+        self.source_suspended = source_suspended;
+        for name in message.lost.into_keys() {
+            if self.components.contains_key(&name) {
+                self.specs.remove(&name);
+                self.touched.insert(name);
+            }
+        }
+        // The pages of a Runtime that goes are meant to go with it.
+        if self.object.metadata.deletion_timestamp.is_none() {
+            for (page, uid) in message.lost_pages {
+                self.effects.push(Effect::RestorePage { page, uid });
+            }
+        }
+        for (name, overrides) in message.components {
+            self.on_overrides(&name, overrides);
+        }
+        self.on_desired(&message.desired, view);
+        if suspended != was_suspended {
+            self.begin_all();
+            // One without components has to be told of as well.
+            self.report_due = Some(self.now);
+        }
+        self.answer_request();
+    }
+
+    /// Takes in what Git wants.
+    fn on_desired(&mut self, desired: &DesiredState, view: &dyn Observed) {
+        if self.object.metadata.deletion_timestamp.is_some() {
+            // What Git wants of a runtime that is being deleted is nothing, whatever its file says.
+            return self.leave(Departure::Deleted, view);
+        }
+        match desired {
+            DesiredState::Present(desired) => {
+                let is_same = self.assigned.as_ref().is_some_and(|before| Arc::ptr_eq(before, desired));
+                if self.leaving.take().is_some() || !is_same {
+                    self.assigned = Some(desired.clone());
+                    self.reconcile_towards(desired, view);
+                }
+            }
+            // It is gone from Git, and stays here as it is until somebody resumes it.
+            DesiredState::Absent if self.suspended => {}
+            DesiredState::Absent => self.leave(Departure::Removed, view),
+            DesiredState::Unknown => self.pause_leaving(),
+        }
+    }
+
+    /// Looks at everything again if someone asks for it.
+    fn answer_request(&mut self) {
+        let request = self.object.metadata.annotations.as_ref().and_then(|all| all.get(annotation::RECONCILE)).cloned();
+        let done = self.handled.as_ref().or(self.status.last_handled_reconcile_at.as_ref());
+        if request.is_some() && request.as_ref() != done && self.desired.is_some() {
+            self.handled = request;
+            self.retry_all();
+        }
+    }
+
+    fn retry_all(&mut self) {
+        let names: Vec<Arc<str>> = self.components.keys().cloned().collect();
+        for name in &names {
+            self.retry(name);
+        }
+    }
+
+    fn on_runtime(&mut self, object: &Arc<Runtime>) {
+        let mut before = self.object.spec.clone();
+        before.suspend = object.spec.suspend;
+        let policy_changed = before != object.spec;
+        if self.object.spec != object.spec {
+            self.effects.push(Effect::SetSpec(Arc::new(object.spec.clone())));
+        }
+        let declares_anew = object.spec.capabilities != self.object.spec.capabilities;
+        let interval = object.spec.drift.full_check_interval;
+        if interval != self.object.spec.drift.full_check_interval {
+            self.next_full_check = after(self.now, interval.into());
+        }
+        self.object = object.clone();
+        if declares_anew {
+            self.check_capabilities();
+        }
+        if policy_changed && self.desired.is_some() {
+            // What stood by the old policy, drift say, may have to be put right by the new one.
+            self.retry_all();
+        }
+    }
+
+    fn on_overrides(&mut self, name: &Arc<str>, overrides: UserOverrides) {
+        let Some(record) = self.components.get_mut(name) else { return };
+        let asked = overrides.request.is_some()
+            && overrides.request != record.status.last_handled_reconcile_at
+            && overrides.request != record.request;
+        if asked {
+            record.request = overrides.request;
+        }
+        if record.generation != overrides.generation {
+            record.generation = overrides.generation;
+            let (generation, spec) = (overrides.generation, overrides.spec.clone());
+            self.effects.push(Effect::ObserveComponent { component: name.clone(), generation, spec });
+            self.touched.insert(name.clone());
+        }
+        let turned = record.suspended != overrides.suspend;
+        record.suspended = overrides.suspend;
+        if turned && let Some(rollout) = &mut self.rollout {
+            // What waited for people did not take that long.
+            rollout.began = self.now;
+        }
+        if turned || asked {
+            self.retry(name);
+        }
+    }
+
+    /// The runtime goes: its objects first, if its policy says so.
+    fn leave(&mut self, why: Departure, view: &dyn Observed) {
+        let policy = self.object.spec.deletion_policy;
+        let leaving = Leaving { why, policy };
+        if self.leaving.replace(leaving) == Some(leaving) {
+            return;
+        }
+        let sentence = leaving.sentence(view.entry_count());
+        tracing::info!(runtime = %self.name, "{sentence}");
+        self.emit(None, false, Reason::Deleting, &sentence);
+        match policy {
+            DeletionPolicy::Orphan => {
+                self.effects.push(Effect::CancelAll);
+                self.running.clear();
+                self.components.clear();
+            }
+            DeletionPolicy::Delete => {
+                let nothing = Desired { revision: Revision::default(), digest: "".into(), components: Vec::new() };
+                self.assigned = None;
+                self.reconcile_towards(&Arc::new(nothing), view);
+            }
+        }
+    }
+
+    /// Stops taking away a runtime whose file left Git, until it is known what Git wants of it now.
+    fn pause_leaving(&mut self) {
+        if self.leaving.take_if(|leaving| leaving.why == Departure::Removed).is_none() {
+            return;
+        }
+        self.assigned = None;
+        self.desired = None;
+        self.begin_all();
+    }
+
+    fn begin_all(&mut self) {
+        let names: Vec<Arc<str>> = self.components.keys().cloned().collect();
+        for name in &names {
+            self.begin(name);
+        }
+    }
+
+    /// Whether nothing is left of a runtime that goes.
+    fn is_gone(&self) -> bool {
+        self.components.is_empty()
+            && self.leaving.is_some_and(|leaving| match leaving.why {
+                Departure::Removed => !self.suspended,
+                Departure::Deleted => true,
+            })
+    }
+
+    /// Asks the cluster anew.
+    pub(super) fn check_capabilities(&mut self) {
+        let declared = self.object.spec.capabilities.clone().unwrap_or_default();
+        self.effects.push(Effect::CheckCapabilities(declared));
+    }
+
+    /// Takes in what was found. What the runtime's own components may yet bring is no news.
+    fn on_capabilities(&mut self, capabilities: CapabilityReport) {
+        if self.rollout.is_none() {
+            let message = capabilities.message();
+            let is_new = self.reported_capabilities.as_ref() != Some(&message);
+            if is_new && !capabilities.lacking.is_empty() {
+                self.emit(None, true, Reason::Incapable, &message);
+            }
+            self.reported_capabilities = Some(message);
+        }
+        if self.capabilities.as_ref() != Some(&capabilities) {
+            self.capabilities = Some(capabilities);
+            self.report_due = Some(self.now);
+        }
+    }
+
+    fn rules(&self) -> Rules {
+        let spec = &self.object.spec;
+        Rules { owner: self.owner.clone(), drift: spec.drift.mode, prune: spec.prune }
+    }
+
+    fn plan(&self, desired: &DesiredComponent, view: &dyn Observed) -> ComponentPlan {
+        let entries = view.entries_of(&desired.name);
+        plan::component(desired, entries, view, &self.rules(), &|key| self.wanted.contains_key(key))
+    }
+
+    fn emit(&mut self, component: Option<&Arc<str>>, warning: bool, reason: Reason, note: &str) {
+        let component = component.cloned();
+        self.effects.push(Effect::EmitEvent { component, warning, reason, note: note.to_owned() });
+    }
+}
