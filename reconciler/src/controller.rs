@@ -14,13 +14,13 @@ use reeve_reconciler_engine::rollup::Rollup;
 use reeve_reconciler_engine::runtime::{DesiredState, Handle, Message, UserOverrides};
 use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
-use tracing::error;
+use tracing::{error, info, warn};
 
 use crate::source::{Runtimes, Source, SourceSetup};
 
+mod not_served;
 mod pages;
 mod supervise;
-mod unsupported;
 mod watch_health;
 
 use pages::{Lost, Pages};
@@ -180,12 +180,18 @@ impl Controller {
                 seen.push(id_of(&object));
                 object
             }
-            Ok(Event::Delete(object)) => return self.on_source_gone(&id_of(&object)),
+            Ok(Event::Delete(object)) => {
+                self.on_source_gone(&id_of(&object));
+                return self.remove_stale_mirrors(early);
+            }
             Ok(Event::Init) => return seen.clear(),
             Ok(Event::InitDone) => {
                 let seen = std::mem::take(seen);
                 let gone: Vec<Id> = self.sources.keys().filter(|id| !seen.contains(id)).cloned().collect();
-                return gone.iter().for_each(|id| self.on_source_gone(id));
+                for id in &gone {
+                    self.on_source_gone(id);
+                }
+                return self.remove_stale_mirrors(early);
             }
             Err(_) => return,
         };
@@ -194,6 +200,18 @@ impl Controller {
         } else {
             early.push(object);
         }
+    }
+
+    /// Removes the mirrors of repositories that no source follows any more. All sources must be known.
+    fn remove_stale_mirrors(&mut self, early: &[GitSource]) {
+        let known = self.sources.values().map(|(object, _)| object.borrow().spec.url.clone());
+        let followed: Vec<String> = known.chain(early.iter().map(|object| object.spec.url.clone())).collect();
+        let mirrors = self.setup.mirrors.clone();
+        self.workers.spawn_blocking(move || match mirrors.retain(followed.iter().map(String::as_str)) {
+            Ok(0) => {}
+            Ok(removed) => info!(mirrors = removed, "removed mirrors that no source follows"),
+            Err(cause) => warn!("cannot remove mirrors that no source follows: {cause}"),
+        });
     }
 
     /// All that happens to a kind; failures are told of and end with it being followed again.

@@ -11,6 +11,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use reeve_crds::git_source::GitRef;
 use reeve_crds::{GitSource, Runtime, annotation};
+use reeve_reconciler_engine::backoff::Backoff;
 use reeve_reconciler_engine::clock::after;
 use reeve_reconciler_engine::desired::Revision;
 use reeve_reconciler_engine::rollup::Rollup;
@@ -300,7 +301,7 @@ impl Source {
         let interval: Duration = self.object.spec.interval.into();
         let pause = match failures {
             0 => interval,
-            failures => FIRST_PAUSE.saturating_mul(1 << (failures - 1).min(16)).min(interval.max(FIRST_PAUSE)),
+            failures => Backoff::new(FIRST_PAUSE, interval.max(FIRST_PAUSE)).delay(failures - 1),
         };
         let seed = self
             .name

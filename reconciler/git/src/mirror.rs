@@ -3,7 +3,7 @@
 //! Reading is done here, in our own process; writing is the fetching child's, but for the refs that keep a revision in
 //! force. What reads here blocks: call it where blocking is allowed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -181,16 +181,24 @@ impl Mirrors {
         }
     }
 
-    /// Removes the mirror of a URL that nothing follows any more, once no fetch writes there.
-    pub fn forget(&self, url: &str) -> Result<(), MirrorError> {
-        let mirror = self.mirror(url);
-        let failed = |cause| unusable(&mirror, cause);
-        if mirror.store.folder().exists() {
-            let _held = mirror.store.lock().map_err(failed)?;
-            fs::remove_dir_all(mirror.store.folder()).map_err(failed)?;
+    /// Removes the mirrors of all other URLs, which nothing follows any more, and says how many there were. One that is
+    /// being fetched stays for now. Blocks.
+    pub fn retain<'a>(&self, urls: impl IntoIterator<Item = &'a str>) -> io::Result<usize> {
+        let followed: BTreeSet<String> = urls.into_iter().map(folder_name).collect();
+        let mut removed = 0;
+        for entry in fs::read_dir(&self.data)? {
+            let entry = entry?;
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let store = Store::new(entry.path());
+            if followed.contains(&name) || !store.exists() {
+                continue;
+            }
+            let Ok(_held) = store.try_lock() else { continue };
+            fs::remove_dir_all(store.folder())?;
+            self.known.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
+            removed += 1;
         }
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).remove(&folder_name(url));
-        Ok(())
+        Ok(removed)
     }
 }
 

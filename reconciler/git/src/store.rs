@@ -45,6 +45,11 @@ impl Store {
         &self.folder
     }
 
+    /// Whether a mirror was ever fetched here.
+    pub(super) fn exists(&self) -> bool {
+        self.current().is_ok()
+    }
+
     /// The home folder of a fetch: nothing of the user's is looked at.
     pub(super) fn home(&self) -> PathBuf {
         self.folder.join("home")

@@ -142,13 +142,14 @@ impl App {
             hooks: self.hooks.clone(),
             runtimes: Arc::new(registry.clone()),
         };
-        let notifier = Notifier::new(own.clone(), clock, self.metrics.clone());
+        let notifier = Notifier::new(own.clone(), clock.clone(), self.metrics.clone());
         let controller = Controller::new(setup, registry, self.args.watch_namespace.clone());
         tokio::select! {
             () = controller.run(own) => {}
             // Ends only when nobody is left who could tell anything.
             () = notifier.run(news) => {}
             () = self.watch_credentials(&minded) => {}
+            () = minded.probe(&clock) => {}
         }
         Ok(())
     }

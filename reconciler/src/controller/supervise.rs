@@ -3,33 +3,35 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use reeve_crds::Reason;
-use reeve_crds::State;
+use reeve_crds::{Reason, Runtime};
+use reeve_reconciler_engine::backoff::Backoff;
 use reeve_reconciler_engine::clock::since;
-use reeve_reconciler_engine::rollup::RuntimeSummary;
-use reeve_reconciler_engine::runtime::{End, Handle, Role, Setup};
+use reeve_reconciler_engine::error::ReconcileError;
+use reeve_reconciler_engine::rollup::Rollup;
+use reeve_reconciler_engine::runtime::{End, Handle, Message, Role, Setup};
 use tracing::{debug, info, warn};
 
-use super::unsupported;
+use super::not_served::NotServed;
 
-/// First pause before a worker that failed is started again.
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+/// Pauses before a worker that failed is started again.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(100), Duration::from_mins(1));
+/// From this pause on a failure lasts, and is told on the Runtime.
+const LASTING: Duration = Duration::from_secs(1);
 /// For how long an API server that asks for some time, as right after an installation, gets it without a word.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Serves a runtime until it is gone. Whatever its Runtime says next is looked at when the worker before has ended.
 pub(super) async fn supervise(handle: Handle, setup: Setup, name: Arc<str>) {
-    let mut pause = FIRST_PAUSE;
+    let mut failures = 0;
     let first = setup.clock.now();
     loop {
         let message = handle.message();
         let (Some(role), Some(object)) = (Role::of(&message), message.object) else { return };
         let began = setup.clock.now();
         let failed = match role {
-            Role::Leave => match unsupported::report(&setup, &object, &message.rollup).await {
+            Role::Leave => match leave(&setup, &object, &message.rollup).await {
                 Ok(()) => {
-                    let is_other = |told: &reeve_reconciler_engine::runtime::Message| {
+                    let is_other = |told: &Message| {
                         Role::of(told) != Some(Role::Leave)
                             || told.object.as_ref().is_none_or(|other| !Arc::ptr_eq(other, &object))
                     };
@@ -49,20 +51,36 @@ pub(super) async fn supervise(handle: Handle, setup: Setup, name: Arc<str>) {
                 Err(error) => error,
             },
         };
+        if since(setup.clock.now(), began) > BACKOFF.longest {
+            failures = 0;
+        }
+        let pause = BACKOFF.delay(failures);
+        failures += 1;
         if failed.reason == Reason::Throttled && since(began, first) < PATIENCE {
             debug!(runtime = %name, reason = %failed.reason, "restarting: {}", failed.message);
         } else {
             warn!(runtime = %name, reason = %failed.reason, "restarting: {}", failed.message);
-            let summary = RuntimeSummary { state: State::Error, message: failed.message, ..RuntimeSummary::default() };
-            handle.message().rollup.set(&name, summary);
-        }
-        if since(setup.clock.now(), began) > LONGEST_PAUSE {
-            pause = FIRST_PAUSE;
+            let not_served = NotServed::failing(&failed);
+            let message = handle.message();
+            not_served.summarize(&name, &message.rollup);
+            // One that works again a moment later has nothing to say.
+            if pause >= LASTING
+                && let Some(object) = &message.object
+                && let Err(error) = not_served.patch_status(&setup, object).await
+            {
+                debug!(runtime = %name, reason = %error.reason, "{}", error.message);
+            }
         }
         tokio::select! {
             () = setup.stop.cancelled() => return,
             () = setup.clock.sleep(pause) => {}
         }
-        pause = (pause * 2).min(LONGEST_PAUSE);
     }
+}
+
+/// Says of a runtime that it is not served from here.
+async fn leave(setup: &Setup, object: &Runtime, rollup: &Rollup) -> Result<(), ReconcileError> {
+    let elsewhere = NotServed::elsewhere(object);
+    elsewhere.summarize(object.metadata.name.as_deref().unwrap_or_default(), rollup);
+    elsewhere.patch_status(setup, object).await
 }

@@ -9,6 +9,7 @@ use kube::{Api, Client};
 use reeve_crds::GitSource;
 use reeve_crds::git_source::Notification as Receiver;
 use reeve_process::secret::{Secret, scrub};
+use reeve_reconciler_engine::backoff::Backoff;
 use reeve_reconciler_engine::clock::Clock;
 use reeve_reconciler_engine::notification::Notification;
 use reeve_reconciler_engine::text::truncate;
@@ -24,7 +25,7 @@ use super::{Address, request, wants};
 use crate::metrics::Metrics;
 
 const TRIES: u32 = 4;
-const FIRST_PAUSE: Duration = Duration::from_secs(2);
+const BACKOFF: Backoff = Backoff::new(Duration::from_secs(2), Duration::from_mins(1));
 
 /// Tells whoever the sources name.
 #[derive(Clone)]
@@ -146,13 +147,11 @@ impl Notifier {
     where
         F: Future<Output = Result<T, SendError>>,
     {
-        let mut pause = FIRST_PAUSE;
-        for _ in 1..TRIES {
+        for failure in 0..TRIES - 1 {
             match work().await {
-                Err(error) if error.is_transient() => self.clock.sleep(pause).await,
+                Err(error) if error.is_transient() => self.clock.sleep(BACKOFF.delay(failure)).await,
                 done => return done,
             }
-            pause *= 2;
         }
         work().await
     }

@@ -12,8 +12,7 @@ fn address() -> Address {
 
 #[test]
 fn a_cloud_event_says_who_and_what_in_its_headers_and_why_in_its_body() {
-    let failed =
-        notification(NotificationBody::Failed { reason: Reason::Conflict, message: "web: taken".into() });
+    let failed = notification(NotificationBody::Failed { reason: Reason::Conflict, message: "web: taken".into() });
     let request = request(&failed, NotificationFormat::CloudEvent, &address(), "1", Timestamp::UNIX_EPOCH).unwrap();
     let header = |name: &str| request.headers()[name].to_str().unwrap();
     assert_eq!(header("ce-type"), "dev.reeve.failed");

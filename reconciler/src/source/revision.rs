@@ -152,7 +152,8 @@ impl Source {
             builder.build(&tree, before, &wanted, (&namespace, &source)).map_err(|error| match error {
                 BuildError::Refused { ref findings } => {
                     let errors = findings.iter().filter(|error| error.is_error());
-                    let reason = if errors.clone().any(|error| error.code == "released-chart") {
+                    // A finding of another kind says more of what to do about the commit.
+                    let reason = if errors.clone().all(|error| error.code == "released-chart") {
                         Reason::ReleasedChartChanged
                     } else {
                         Reason::Invalid

@@ -70,6 +70,22 @@ async fn a_released_chart_does_not_change() {
 }
 
 #[tokio::test]
+async fn a_link_in_a_released_chart_is_refused_for_what_it_is() {
+    let fixture = Fixture::new("links").await;
+    fixture.component("web", "1.0.0", &config("settings", "one"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&first).await;
+    let at = fixture.repository.work_tree().join("charts/web/1.0.0/templates/link.yaml.j2");
+    std::os::unix::fs::symlink("/etc/hosts", at).unwrap();
+    fixture.push();
+    fixture.refuses("Invalid").await;
+    fixture.event("Invalid", &["charts/web/1.0.0/templates/link.yaml.j2", "symbolic link"]).await;
+    assert_eq!(fixture.says("settings").await.unwrap(), "one");
+}
+
+#[tokio::test]
 async fn a_pointer_of_lfs_and_a_submodule_where_files_are_wanted_are_refused_by_name() {
     let fixture = Fixture::new("pointers").await;
     fixture.component("web", "1.0.0", &config("settings", "one"));

@@ -8,12 +8,12 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Config};
 use reeve_crds::Reason;
 use reeve_crds::outcome::Outcome;
-use reeve_crds::{Inventory, Lenient, State};
+use reeve_crds::{Inventory, Lenient, Runtime, State};
 use reeve_process::Gate;
 use reeve_reconciler_engine::clock::{Clock, ManualClock};
 use reeve_reconciler_engine::cluster::{Account, Cluster};
 use reeve_reconciler_engine::live::{Scope, WatchCache};
-use reeve_tests::{ControlPlane, Forwarder, eventually};
+use reeve_tests::{ControlPlane, Forwarder, eventually, until};
 use serde_json::json;
 
 use super::fixture::{Fixture, config, definition};
@@ -206,6 +206,34 @@ async fn an_api_server_that_freezes_and_thaws_is_caught_up_with() {
         fixture.there::<ConfigMap>().get("settings").await.unwrap().metadata.labels.unwrap()["reeve.dev/component"],
         "web"
     );
+}
+
+#[tokio::test]
+async fn a_runtime_whose_inventory_cannot_be_read_is_not_ready() {
+    let plane = ControlPlane::start().await.unwrap();
+    let fixture = Fixture::on(&plane, "unlisted").await;
+    fixture.component("web", "1.0.0", &config("settings", "one"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&first).await;
+    let uid = fixture.there::<ConfigMap>().get("settings").await.unwrap().metadata.uid;
+    plane.kubectl(&["delete", "crd", "inventories.reeve.dev"]).await;
+    // The pages are gone: the next one cannot be stored.
+    fixture.component("web", "1.1.0", &(config("settings", "one") + &config("new", "x")));
+    let second = fixture.push();
+    let is_told = |runtime: &Runtime| {
+        let status = runtime.status.as_ref();
+        let ready = status.and_then(|status| status.conditions.iter().find(|condition| condition.type_ == "Ready"));
+        status.is_some_and(|status| status.state == Some(State::Error))
+            && ready.is_some_and(|ready| ready.message.contains("inventory"))
+    };
+    until(&fixture.api::<Runtime>(), &fixture.runtime, "it says that it has no inventory", is_told).await;
+    assert_eq!(fixture.says("new").await, None, "nothing is created that is not written down");
+    let definitions = concat!(env!("CARGO_MANIFEST_DIR"), "/../crds/yaml");
+    plane.kubectl(&["apply", "--server-side", "--force-conflicts", "-f", definitions]).await;
+    fixture.applied(&second).await;
+    assert_eq!(fixture.there::<ConfigMap>().get("settings").await.unwrap().metadata.uid, uid);
 }
 
 #[tokio::test]

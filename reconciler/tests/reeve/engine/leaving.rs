@@ -1,8 +1,8 @@
 //! What leaves Git leaves the cluster, also where that is easy to miss.
 
 use k8s_openapi::api::core::v1::{ConfigMap, Event};
-use kube::api::{ListParams, Patch, PatchParams};
-use reeve_crds::{Runtime, RuntimeComponent, State};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
+use reeve_crds::{GitSource, Runtime, RuntimeComponent, State};
 use reeve_tests::{CommitId, eventually, until};
 use serde_json::json;
 
@@ -216,4 +216,29 @@ async fn a_component_that_may_not_be_taken_away_is_told_of_and_keeps_nothing_els
     fixture.applied(&last).await;
     fixture.gone(&fixture.there::<ConfigMap>(), "stuck").await;
     fixture.knows(&["ConfigMap/new", "ConfigMap/settings"]).await;
+}
+
+#[tokio::test]
+async fn the_mirror_of_a_repository_that_nothing_follows_any_more_is_removed() {
+    let fixture = Fixture::new("mirrors").await;
+    fixture.component("web", "1.0.0", &config("settings", "one"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let reeve = fixture.reeve();
+    fixture.applied(&first).await;
+    let mirrors = || {
+        let entries = std::fs::read_dir(fixture.data.path().join("mirrors")).unwrap().flatten();
+        entries.filter(|entry| entry.path().join("current").is_symlink()).count()
+    };
+    assert_eq!(mirrors(), 1);
+    let are_gone = || async { if mirrors() == 0 { Ok(()) } else { Err("it is still there") } };
+    fixture.api::<GitSource>().delete("fleet", &DeleteParams::default()).await.unwrap();
+    eventually("its mirror is removed", are_gone).await;
+
+    fixture.follow().await;
+    eventually("it is fetched again", || async { if mirrors() == 1 { Ok(()) } else { Err("no mirror") } }).await;
+    reeve.terminate().await;
+    fixture.api::<GitSource>().delete("fleet", &DeleteParams::default()).await.unwrap();
+    let _reeve = fixture.reeve();
+    eventually("what was deleted meanwhile is removed at the start", are_gone).await;
 }

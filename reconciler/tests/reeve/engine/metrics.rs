@@ -1,5 +1,7 @@
 //! What a scrape of a working `reeve run` gets.
 
+use std::path::PathBuf;
+
 use reeve_tests::{Forwarder, eventually};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -107,15 +109,38 @@ async fn whoever_stands_by_says_so_and_counts_nothing_that_the_leader_counts() {
     standby.shows(&[(leads, 1.0), (ready, 1.0), (("reeve_leader_terms_total", &[]), 1.0)]).await;
 }
 
-#[tokio::test]
-async fn an_api_server_that_is_away_shows_on_the_page_and_a_few_times_in_the_log() {
-    let fixture = Fixture::new("away").await;
+/// A way to the cluster that can be cut, and the kubeconfig that leads through it.
+async fn forwarded(fixture: &Fixture) -> (Forwarder, PathBuf) {
     let forwarder = Forwarder::to_cluster(&fixture.cluster).await.unwrap();
     let direct = std::fs::read_to_string(fixture.cluster.kubeconfig()).unwrap();
     let url = fixture.cluster.config().unwrap().cluster_url.to_string();
     let kubeconfig = fixture.data.path().join("forwarder.yaml");
     let through = direct.replace(url.trim_end_matches('/'), &format!("https://{}", forwarder.address()));
     std::fs::write(&kubeconfig, through).unwrap();
+    (forwarder, kubeconfig)
+}
+
+#[tokio::test]
+async fn an_api_server_that_hangs_shows_on_the_page_although_nothing_is_written() {
+    let fixture = Fixture::new("hangs").await;
+    let (forwarder, kubeconfig) = forwarded(&fixture).await;
+    fixture.component("web", "1.0.0", &config("settings", "one"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let reeve = fixture.reeve_through(&kubeconfig, &[]);
+    fixture.applied(&first).await;
+    let reachable: Series<'_> = ("reeve_api_server_reachable", &[]);
+    reeve.shows(&[(reachable, 1.0)]).await;
+    forwarder.black_hole();
+    reeve.shows(&[(reachable, 0.0)]).await;
+    forwarder.pass();
+    reeve.shows(&[(reachable, 1.0)]).await;
+}
+
+#[tokio::test]
+async fn an_api_server_that_is_away_shows_on_the_page_and_a_few_times_in_the_log() {
+    let fixture = Fixture::new("away").await;
+    let (forwarder, kubeconfig) = forwarded(&fixture).await;
     let maps = |say: &str| ["a", "b", "c", "d", "e", "f"].map(|name| config(name, say)).concat();
     fixture.component("web", "1.0.0", &maps("one"));
     let first = fixture.push();

@@ -151,7 +151,8 @@ async fn a_folder_of_a_commit_is_a_tree_of_its_own_and_one_that_is_not_there_is_
     assert_eq!(error.reason(), Reason::PathNotFound);
     assert!(fixture.mirrors.tree(&url, &"ab".repeat(20), "").is_err());
     fixture.mirrors.release(&url, "nobody").unwrap();
-    fixture.mirrors.forget(&url).unwrap();
+    assert_eq!(fixture.mirrors.retain([url.as_str()]).unwrap(), 0, "it is followed");
+    assert_eq!(fixture.mirrors.retain([]).unwrap(), 1, "nobody follows it");
     assert!(fixture.mirrors.tree(&url, commit.as_str(), "").is_err());
     assert_eq!(fixture.fetch(&request(&url, main())).await.commit.id, commit.as_str());
 }
