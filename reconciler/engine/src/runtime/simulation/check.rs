@@ -15,7 +15,7 @@ use crate::runtime::worker::DesiredState;
 impl World {
     /// Nobody says Ready of what was not applied. An edit may have come since, of which no watch told yet.
     pub(super) fn check_ready(&self, name: &str) -> Result<(), String> {
-        let Some(worker) = self.workers.get(name).filter(|worker| worker.says_ready()) else { return Ok(()) };
+        let Some(worker) = self.workers.get(name).filter(|worker| worker.says_ready) else { return Ok(()) };
         let Some(desired) = worker.desired.as_ref().filter(|_| worker.finalize.is_none()) else { return Ok(()) };
         let awake = desired.components.iter().filter(|component| !worker.suspended.contains(&component.name));
         let unapplied = awake.flat_map(|component| &component.objects).find(|object| {

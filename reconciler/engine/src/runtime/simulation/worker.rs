@@ -79,6 +79,8 @@ pub(super) struct ModelWorker {
     pub(super) tasks: BTreeMap<Arc<str>, ModelTask>,
     pub(super) status_writes: VecDeque<StatusWrite>,
     pub(super) events: VecDeque<Event>,
+    /// Whether the last step says that the runtime is ready.
+    pub(super) says_ready: bool,
     /// Whether Git or people have said something that it was not told yet.
     pub(super) has_message: bool,
     /// Whether everything is gone, and whether the Runtime goes because its file left Git.
@@ -113,6 +115,7 @@ impl ModelWorker {
             tasks: BTreeMap::new(),
             status_writes: VecDeque::new(),
             events: VecDeque::new(),
+            says_ready: false,
             has_message: true,
             finalize: None,
             owner,
@@ -128,6 +131,7 @@ impl ModelWorker {
     pub(super) fn step(&mut self, event: Event, index: &Index, now: Timestamp) -> Result<(), String> {
         let sight = Sight { index, inventory: &self.books.inventory, freed: BTreeSet::new() };
         let effects = self.machine.step(event, &sight, now);
+        self.says_ready = false;
         effects.into_iter().try_for_each(|effect| self.accept(effect))
     }
 
@@ -150,7 +154,10 @@ impl ModelWorker {
                 self.wanted.set(&desired);
                 self.desired = Some(desired);
             }
-            Effect::PatchRuntime(status, _) => self.status_writes.push_back(StatusWrite::Runtime(status)),
+            Effect::PatchRuntime(status, _) => {
+                self.says_ready = status.state == Some(State::Ready);
+                self.status_writes.push_back(StatusWrite::Runtime(status));
+            }
             Effect::PatchComponent(written, _) => {
                 let component: Arc<str> = written.0.component.as_str().into();
                 if written.1.state == Some(State::Suspended) {
@@ -189,10 +196,5 @@ impl ModelWorker {
     /// How many components are worked towards.
     pub(super) fn desired_components(&self) -> usize {
         self.desired.as_ref().map_or(0, |desired| desired.components.len())
-    }
-
-    /// Whether the newest status of the Runtime that is on its way says Ready.
-    pub(super) fn says_ready(&self) -> bool {
-        matches!(self.status_writes.back(), Some(StatusWrite::Runtime(status)) if status.state == Some(State::Ready))
     }
 }
