@@ -33,3 +33,4 @@ mod runtimes;
 mod signatures;
 mod suspend;
 mod transports;
+mod upgrade;

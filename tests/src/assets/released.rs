@@ -21,29 +21,37 @@ const CACHED: &str = "CACHED";
 #[serde(rename_all = "lowercase")]
 pub enum Released {
     CoreDns,
+    /// `reeve` of an earlier version, from the history of this repository, with its CRDs beside it.
+    Earlier,
     Helm,
 }
 
+/// The version whose leavings are taken up: the last one with one field manager for all runtimes.
+const EARLIER: &str = "3972c38";
+
 impl Released {
-    pub const ALL: [Released; 2] = [Released::CoreDns, Released::Helm];
+    pub const ALL: [Released; 3] = [Released::CoreDns, Released::Earlier, Released::Helm];
 
     pub fn name(self) -> &'static str {
         match self {
             Released::CoreDns => "coredns",
+            Released::Earlier => "earlier",
             Released::Helm => "helm",
         }
     }
 
-    /// Module, version and, inside it, package.
-    fn source(self) -> (&'static str, &'static str, &'static str) {
+    fn source(self) -> Source {
+        let module = |module, version, package| Source::Module { module, version, package };
         match self {
-            Released::CoreDns => ("github.com/coredns/coredns", "v1.12.4", "."),
-            Released::Helm => ("helm.sh/helm/v3", pinned(HELM_MOD, "helm.sh/helm/v3"), "./cmd/helm"),
+            Released::CoreDns => module("github.com/coredns/coredns", "v1.12.4", "."),
+            Released::Earlier => Source::History { commit: EARLIER },
+            Released::Helm => module("helm.sh/helm/v3", pinned(HELM_MOD, "helm.sh/helm/v3"), "./cmd/helm"),
         }
     }
 
     fn cached(self, cache: &Path) -> PathBuf {
-        cache.join(format!("{}-{}", self.name(), self.source().1))
+        let (Source::Module { version, .. } | Source::History { commit: version }) = self.source();
+        cache.join(format!("{}-{version}", self.name()))
     }
 
     /// The program, built if it must be; `None` when it is not built and nothing may be.
@@ -56,18 +64,45 @@ impl Released {
         if std::env::var_os(CACHED).is_some_and(|value| !value.is_empty() && value != "0") {
             return Ok(None);
         }
-        go::build_into(&cache, &target, self.name(), |output| self.command(output))
+        go::build_into(&cache, &target, self.name(), |output| self.command(output, &target))
             .with_context(|| format!("cannot build {}", self.name()))?;
         Ok(Some(target))
     }
 
-    fn command(self, output: &Path) -> Result<Command> {
-        let (module, version, package) = self.source();
-        let folder = module_folder(module, version)?;
-        let mut command = go::build_command(output);
-        command.arg("-ldflags=-s -w").arg(package).current_dir(folder);
-        Ok(command)
+    fn command(self, output: &Path, target: &Path) -> Result<Command> {
+        match self.source() {
+            Source::Module { module, version, package } => {
+                let mut command = go::build_command(output);
+                command.arg("-ldflags=-s -w").arg(package).current_dir(module_folder(module, version)?);
+                Ok(command)
+            }
+            Source::History { commit } => Ok(build_from_history(commit, output, target)),
+        }
     }
+}
+
+/// Where a program comes from.
+enum Source {
+    /// A package of a Go module at a version.
+    Module { module: &'static str, version: &'static str, package: &'static str },
+    /// An earlier commit of this repository.
+    History { commit: &'static str },
+}
+
+/// Builds `reeve` as it was at a commit, and puts the CRDs of that commit beside it.
+fn build_from_history(commit: &str, output: &Path, target: &Path) -> Command {
+    const BUILD: &str = r#"
+        set -eu
+        folder=$(mktemp -d); trap 'rm -rf "$folder"' EXIT
+        git archive "$1" | tar -x -C "$folder"
+        cargo build --manifest-path "$folder/Cargo.toml" --target-dir "$folder/target" --package reeve-reconciler --bin reeve
+        rm -rf "$3"; cp -r "$folder/crds/yaml" "$3"
+        cp "$folder/target/debug/reeve" "$2"
+    "#;
+    let mut command = Command::new("sh");
+    command.args(["-c", BUILD, "sh", commit]).arg(output).arg(target.with_extension("crds"));
+    command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."));
+    command
 }
 
 /// The folder of a module at a version, fetched through the module proxy. Its own `go.mod` and `go.sum` count there.

@@ -49,6 +49,11 @@ impl ChangedKeys {
     }
 
     #[cfg(test)]
+    pub(crate) fn contains(&self, key: &ObjectKey) -> bool {
+        self.lock().contains(key)
+    }
+
+    #[cfg(test)]
     pub(crate) fn is_empty(&self) -> bool {
         self.lock().is_empty()
     }

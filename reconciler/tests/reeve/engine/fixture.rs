@@ -39,6 +39,11 @@ impl Fixture {
 
     pub(crate) async fn on(cluster: &Cluster, prefix: &str) -> Self {
         cluster.crds().await;
+        Self::on_prepared(cluster, prefix).await
+    }
+
+    /// On a cluster that has the CRDs already, of whatever version.
+    pub(crate) async fn on_prepared(cluster: &Cluster, prefix: &str) -> Self {
         let namespace = cluster.namespace(prefix).await;
         let target = cluster.namespace(&format!("{prefix}-target")).await;
         let fixture = Self {

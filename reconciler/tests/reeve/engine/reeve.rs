@@ -23,9 +23,14 @@ impl Reeve {
 
     /// As [`start`](Self::start), with a lease unless the arguments say otherwise.
     pub(crate) fn run(kubeconfig: &Path, data: &Path, args: &[&str]) -> Self {
+        Self::run_program(Path::new(env!("CARGO_BIN_EXE_reeve")), kubeconfig, data, args)
+    }
+
+    /// As [`run`](Self::run), with another binary.
+    pub(crate) fn run_program(program: &Path, kubeconfig: &Path, data: &Path, args: &[&str]) -> Self {
         let log = (1..1000).map(|run| data.join(format!("run-{run}.log"))).find(|log| !log.exists()).unwrap();
         let output = File::create(&log).unwrap();
-        let child = Command::new(env!("CARGO_BIN_EXE_reeve"))
+        let child = Command::new(program)
             .args(["run", "--data-folder"])
             .arg(data.join("mirrors"))
             .args(if args.contains(&"--admin-address") { &[][..] } else { &["--admin-address", "127.0.0.1:0"] })

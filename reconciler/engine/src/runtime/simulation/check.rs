@@ -13,7 +13,7 @@ use crate::payload::Prune;
 use crate::runtime::worker::DesiredState;
 
 impl World {
-    /// Nobody says Ready of what was not applied. An edit may have come since, of which no watch told yet.
+    /// Nobody says Ready of what was not applied. What happened since, of which it was not told yet, does not count.
     pub(super) fn check_ready(&self, name: &str) -> Result<(), String> {
         let Some(worker) = self.workers.get(name).filter(|worker| worker.says_ready) else { return Ok(()) };
         let Some(desired) = worker.desired.as_ref().filter(|_| worker.finalize.is_none()) else { return Ok(()) };
@@ -22,7 +22,8 @@ impl World {
             let is_so = |live: &Live| {
                 live.owner.as_ref() == Some(&worker.owner) && live.content.as_deref() == Some(&object.content)
             };
-            !self.index.get(&object.key).is_some_and(|live| is_so(&live))
+            let is_told = !worker.changed_keys.contains(&object.key);
+            is_told && !self.index.get(&object.key).is_some_and(|live| is_so(&live))
         });
         match unapplied {
             Some(object) => Err(format!("{name} says Ready, but {} is not applied", object.key)),
