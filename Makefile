@@ -77,6 +77,16 @@ crds: build ## Regenerate crds/yaml and docs/crds.md from the Rust types
 charts: build ## Write charts/reeve.yaml: what `reeve install` makes of the charts by default
 	target/debug/reeve install --skip-crds > charts/reeve.yaml
 
+# The builder is compiled in release too: what it compresses is large.
+.PHONY: images
+images: ## Build the container images into target/images, ONLY="a b" some of them; PUSH=registry publishes them
+	$(CARGO) run --release --quiet --locked --package reeve-images -- build \
+	  $(addprefix --only ,$(ONLY)) $(if $(PUSH),--push $(PUSH)) $(if $(SCRATCH),--from-scratch)
+
+.PHONY: image-pins
+image-pins: ## Pin the Debian packages of the images to what the archive has today, in images/debian.toml
+	$(CARGO) run --quiet --package reeve-images -- pin
+
 .PHONY: conformance
 conformance: ## Ask Helm again what it makes of the renderer's cases, and write docs/functions.md
 	cd tests/assets/helm && go run . ../../../renderer/tests/conformance > ../../../renderer/tests/conformance/truth.new

@@ -226,7 +226,7 @@ fn from_envtest(folder: &Path, program: Program) -> Result<PathBuf> {
 }
 
 /// `${XDG_CACHE_HOME:-~/.cache}/reeve`
-fn cache_base() -> Result<PathBuf> {
+pub(crate) fn cache_base() -> Result<PathBuf> {
     let base = match std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute()) {
         Some(folder) => folder,
         None => {

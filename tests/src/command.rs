@@ -43,6 +43,12 @@ enum Action {
     /// Forward connections on standard input's socket (started by the harness itself)
     #[command(hide = true)]
     Relay { target: SocketAddr },
+    /// Accept inside a node for a server outside (started by the harness itself)
+    #[command(hide = true)]
+    Enter { at: SocketAddr, socket: PathBuf },
+    /// Dial a server outside for those inside a node (started by the harness itself)
+    #[command(hide = true)]
+    Leave { socket: PathBuf, target: SocketAddr },
 }
 
 /// Something that can be looked for.
@@ -69,6 +75,8 @@ impl Args {
             Action::Parts { verb, only } => parts::run(verb, &only),
             Action::Supervise { folder } => supervisor::serve(&folder).map(|()| ExitCode::SUCCESS),
             Action::Relay { target } => relay::serve(target).map(|()| ExitCode::SUCCESS),
+            Action::Enter { at, socket } => relay::enter(at, &socket).map(|()| ExitCode::SUCCESS),
+            Action::Leave { socket, target } => relay::leave(&socket, target).map(|()| ExitCode::SUCCESS),
         }
     }
 }

@@ -39,5 +39,6 @@ pub use control_plane::ControlPlane;
 pub use faults::Forwarder;
 pub use git::{BasicAuth, CommitId, GitHttp, GitRepository, GitSsh, SigningKey};
 pub use node::{ContainerRuntime, CriPlace, Image, Node};
+pub use pki::GIT_HOST;
 pub use supervisor::{Process, Server, Supervisor};
 pub use wait::{PATIENCE, eventually, until, within};

@@ -143,6 +143,22 @@ impl Node {
         relay::open(self.control_plane.supervisor(), self.holder.name(), target)
     }
 
+    /// Lets the node reach `target`, a server of the host, at an address of its own. Pods reach those of
+    /// [`Node::address`].
+    pub async fn expose(&self, at: SocketAddr, target: SocketAddr) -> Result<()> {
+        relay::expose(self.control_plane.supervisor(), self.holder.name(), at, target).await
+    }
+
+    /// Lets pods resolve these names, by a DNS server that knows no others. For Services there is [`Node::dns`].
+    pub async fn resolve(&self, names: &[(&str, Ipv4Addr)]) -> Result<()> {
+        dns::serve_names(self.supervisor(), self.inside(), ADDRESS, names).await
+    }
+
+    /// Its address, which pods reach.
+    pub fn address(&self) -> Ipv4Addr {
+        ADDRESS
+    }
+
     /// A command that runs on the node: in its network, with its mounts.
     pub fn command(&self, program: &str) -> Command {
         on_node(&self.holder, program)

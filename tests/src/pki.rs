@@ -10,6 +10,9 @@ use rcgen::{
     SanType,
 };
 
+/// A name for a Git server that pods may look up.
+pub const GIT_HOST: &str = "git.example.com";
+
 pub(crate) struct Authority {
     folder: PathBuf,
     certificate: String,
@@ -43,13 +46,14 @@ impl Authority {
         &self.certificate
     }
 
-    /// A certificate for a server that answers to these addresses and to `localhost` and the API's Service names.
+    /// A certificate for a server that answers to these addresses, to `localhost`, the API's Service names and
+    /// [`GIT_HOST`].
     pub(crate) fn server(&self, name: &str, addresses: &[IpAddr]) -> Result<Pair> {
         let mut params = CertificateParams::default();
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         params.distinguished_name.push(DnType::CommonName, name);
         params.subject_alt_names = addresses.iter().map(|address| SanType::IpAddress(*address)).collect();
-        for host in ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"] {
+        for host in ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", GIT_HOST] {
             params.subject_alt_names.push(SanType::DnsName(host.try_into().context("bad host name")?));
         }
         self.issue(name, &params)

@@ -24,19 +24,21 @@ pub enum Released {
     /// `reeve` of an earlier version, from the history of this repository, with its CRDs beside it.
     Earlier,
     Helm,
+    Registry,
 }
 
 /// The version whose leavings are taken up: the last one with one field manager for all runtimes.
 const EARLIER: &str = "3972c38";
 
 impl Released {
-    pub const ALL: [Released; 3] = [Released::CoreDns, Released::Earlier, Released::Helm];
+    pub const ALL: [Released; 4] = [Released::CoreDns, Released::Earlier, Released::Helm, Released::Registry];
 
     pub fn name(self) -> &'static str {
         match self {
             Released::CoreDns => "coredns",
             Released::Earlier => "earlier",
             Released::Helm => "helm",
+            Released::Registry => "registry",
         }
     }
 
@@ -46,6 +48,7 @@ impl Released {
             Released::CoreDns => module("github.com/coredns/coredns", "v1.12.4", "."),
             Released::Earlier => Source::History { commit: EARLIER },
             Released::Helm => module("helm.sh/helm/v3", pinned(HELM_MOD, "helm.sh/helm/v3"), "./cmd/helm"),
+            Released::Registry => module("github.com/distribution/distribution/v3", "v3.0.0", "./cmd/registry"),
         }
     }
 

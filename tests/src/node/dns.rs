@@ -1,4 +1,5 @@
-//! Cluster DNS: CoreDNS as a process on the node, at the address that kubelet gives to every pod.
+//! DNS as a process on the node, at the address that kubelet gives to every pod: CoreDNS for Services, or Debian's dnsmasq
+//! for a few names.
 
 use std::fs;
 use std::net::Ipv4Addr;
@@ -7,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
+use crate::assets::{self, Tool};
 use crate::supervisor::{Process, Server, Supervisor, while_running};
 
 pub(super) const DOMAIN: &str = "cluster.local";
@@ -33,4 +35,30 @@ pub(super) async fn start(
     })
     .await?;
     Ok(coredns)
+}
+
+pub(super) async fn serve_names(
+    supervisor: &Supervisor,
+    inside: &str,
+    address: Ipv4Addr,
+    names: &[(&str, Ipv4Addr)],
+) -> Result<()> {
+    let mut server = Server::new("dnsmasq", assets::tool(Tool::Dnsmasq)?).inside(Some(inside)).args([
+        "--keep-in-foreground",
+        "--log-facility=-",
+        "--conf-file=/dev/null",
+        "--no-resolv",
+        "--no-hosts",
+        "--bind-interfaces",
+        "--user=root",
+        "--pid-file",
+    ]);
+    server = server.args([format!("--listen-address={address}")]);
+    server = server.args(names.iter().map(|(name, of)| format!("--host-record={name},{of}")));
+    let dnsmasq = supervisor.spawn(server)?;
+    while_running(&[&dnsmasq], Duration::from_secs(30), "dnsmasq is ready", || async {
+        let log = fs::read_to_string(dnsmasq.log()).context("no log yet")?;
+        if log.contains("started, version") { Ok(()) } else { bail!("it has not said so yet") }
+    })
+    .await
 }

@@ -1,31 +1,24 @@
-//! Container images made from static binaries, without a registry and without a builder.
+//! Container images, without a registry and without a builder: of static binaries, and those that Reeve ships.
 
-use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs;
 use std::path::Path;
+use std::process::Command;
 
-use anyhow::{Context, Result};
-use serde_json::json;
-use sha2::{Digest, Sha256};
+use anyhow::{Context, Result, bail};
+use reeve_images::pins::Pins;
+use reeve_images::revision::Revision;
+use reeve_images::{Compression, Layer, Parts, Settings, Shipped, assemble, crates, debian};
 
 use crate::assets::{self, Tool};
 
 pub(super) const PAUSE: &str = "reeve.local/pause:tests";
 
-/// An image of one layer. Equal parts give equal bytes.
+/// An image of a few layers. Equal parts give equal bytes.
 #[derive(Clone, Debug)]
 pub struct Image {
     name: String,
-    files: BTreeMap<String, Entry>,
-    entrypoint: Vec<String>,
-}
-
-#[derive(Clone, Debug)]
-enum Entry {
-    Program(Vec<u8>),
-    Text(String),
-    Link(String),
+    settings: Settings,
+    layers: Vec<Layer>,
 }
 
 impl Image {
@@ -33,34 +26,58 @@ impl Image {
     pub fn from_binary(name: &str, binary: &Path) -> Result<Self> {
         let bytes = fs::read(binary).with_context(|| format!("cannot read {}", binary.display()))?;
         let program = binary.file_name().context("the binary has no name")?.to_string_lossy();
-        let path = format!("bin/{program}");
-        let entrypoint = vec![format!("/{path}")];
-        Ok(Self { name: name.into(), files: [(path, Entry::Program(bytes))].into(), entrypoint })
+        let path = format!("/bin/{program}");
+        let layers = vec![Layer::default().program(&path, bytes)];
+        Ok(Self { name: name.into(), settings: starts_with(&[&path]), layers })
     }
 
     /// An image with Debian's static busybox and its common applets, `sh` and `httpd` among them.
     pub fn busybox() -> Result<Self> {
         let mut image = Self::from_binary("reeve.local/busybox:tests", &assets::tool(Tool::Busybox)?)?;
-        for applet in
-            ["cat", "echo", "env", "false", "httpd", "ls", "mkdir", "nc", "sh", "sleep", "tail", "true", "wget"]
-        {
-            image.files.insert(format!("bin/{applet}"), Entry::Link("busybox".into()));
-        }
+        let applets =
+            ["cat", "echo", "env", "false", "httpd", "ls", "mkdir", "nc", "sh", "sleep", "tail", "true", "wget"];
+        let links =
+            applets.iter().fold(Layer::default(), |links, applet| links.link(&format!("bin/{applet}"), "busybox"));
+        image.layers = image.layers.into_iter().map(|layer| layer.with(links.clone())).collect();
         Ok(image)
+    }
+
+    /// The image that Reeve ships of one of its binaries, made as `make images` makes it but for two things: the binary is
+    /// the one that is given, without its symbols, and nothing is compressed.
+    pub fn shipped(binary: &Path) -> Result<Self> {
+        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no workspace")?;
+        let name = binary.file_name().context("the binary has no name")?.to_string_lossy();
+        let shipped = Shipped::find(&name)?;
+        let program = tempfile::NamedTempFile::new().context("cannot create a file")?;
+        strip(binary, program.path())?;
+        let file = workspace.join("images/debian.toml");
+        let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        let pins = Pins::parse(&text, &file)?;
+        let packages =
+            debian::packages(&pins, reeve_images::oci::architecture(), &assets::cache_base()?.join("debian"))?;
+        let built = assemble(&Parts {
+            shipped,
+            version: env!("CARGO_PKG_VERSION"),
+            revision: &Revision::of(workspace)?,
+            program: program.path(),
+            crates: &crates::crates(workspace, shipped.package)?,
+            packages: &packages,
+            release: &pins.release,
+        })?;
+        Ok(Self { name: built.name, settings: built.settings, layers: built.layers.into() })
     }
 
     /// What holds a pod's namespaces open.
     pub(super) fn pause() -> Result<Self> {
-        let mut image = Self::busybox()?;
-        image.name = PAUSE.into();
-        image.entrypoint = ["/bin/tail", "-f", "/dev/null"].map(String::from).into();
+        let mut image = Self::busybox()?.named(PAUSE);
+        image.settings = starts_with(&["/bin/tail", "-f", "/dev/null"]);
         Ok(image)
     }
 
     /// Adds a text file.
     #[must_use]
     pub fn file(mut self, path: &str, text: &str) -> Self {
-        self.files.insert(path.trim_start_matches('/').into(), Entry::Text(text.into()));
+        self.layers.push(Layer::default().file(path, text));
         self
     }
 
@@ -75,86 +92,45 @@ impl Image {
         &self.name
     }
 
-    /// Writes it as an archive in Docker's format, which `ctr images import` reads.
-    pub(super) fn write(&self, to: &Path) -> Result<()> {
-        let layer = self.layer().context("cannot write the layer")?;
-        let config = json!({
-            "architecture": architecture(),
-            "os": "linux",
-            "config": {"Entrypoint": self.entrypoint, "Env": ["PATH=/bin"]},
-            "rootfs": {"type": "layers", "diff_ids": [format!("sha256:{}", hex(&layer))]},
+    /// The text of a file in it.
+    pub fn read(&self, path: &str) -> Option<String> {
+        self.layers.iter().rev().find_map(|layer| match layer.get(path)? {
+            reeve_images::layer::Entry::File { bytes, .. } => Some(String::from_utf8_lossy(bytes).into_owned()),
+            _ => None,
         })
-        .to_string();
-        let config_name = format!("{}.json", hex(config.as_bytes()));
-        let manifest = json!([{"Config": config_name, "RepoTags": [self.name], "Layers": ["layer.tar"]}]).to_string();
-
-        let write = || -> std::io::Result<()> {
-            let mut archive = tar::Builder::new(File::create(to)?);
-            append(&mut archive, "manifest.json", manifest.as_bytes(), 0o644)?;
-            append(&mut archive, &config_name, config.as_bytes(), 0o644)?;
-            append(&mut archive, "layer.tar", &layer, 0o644)?;
-            archive.into_inner()?.flush()
-        };
-        write().with_context(|| format!("cannot write {}", to.display()))
     }
 
-    fn layer(&self) -> std::io::Result<Vec<u8>> {
-        let mut layer = tar::Builder::new(Vec::new());
-        for (path, entry) in &self.files {
-            match entry {
-                Entry::Program(bytes) => append(&mut layer, path, bytes, 0o755)?,
-                Entry::Text(text) => append(&mut layer, path, text.as_bytes(), 0o644)?,
-                Entry::Link(target) => {
-                    let mut header = tar::Header::new_gnu();
-                    header.set_entry_type(tar::EntryType::Symlink);
-                    header.set_size(0);
-                    header.set_mode(0o777);
-                    layer.append_link(&mut header, path, target)?;
-                }
-            }
+    /// Publishes it to a registry, such as `localhost:5000`, as `make images PUSH=` does. Returns the digest there.
+    pub fn publish(&self, registry: &str) -> Result<String> {
+        assets::tool(Tool::Skopeo)?;
+        let archive = tempfile::NamedTempFile::new().context("cannot create a file")?;
+        let image = reeve_images::Image::new(&self.name, &self.settings, &self.layers, Compression::Gzip)?;
+        image.write(archive.path())?;
+        let (_, name) = self.name.rsplit_once('/').context("the image has no name")?;
+        let published = reeve_images::push::push(&registry.parse()?, archive.path(), &format!("{registry}/{name}"))?;
+        if published != *image.digest() {
+            bail!("{name} was published as {published}, and is {}", image.digest());
         }
-        layer.into_inner()
+        Ok(published.to_string())
+    }
+
+    /// Writes it as an archive that `ctr images import` reads.
+    pub(super) fn write(&self, to: &Path) -> Result<()> {
+        let image = reeve_images::Image::new(&self.name, &self.settings, &self.layers, Compression::None)?;
+        Ok(image.write(to)?)
     }
 }
 
-fn append<W: Write>(archive: &mut tar::Builder<W>, path: &str, bytes: &[u8], mode: u32) -> std::io::Result<()> {
-    let mut header = tar::Header::new_gnu();
-    header.set_size(bytes.len() as u64);
-    header.set_mode(mode);
-    archive.append_data(&mut header, path, bytes)
+fn starts_with(words: &[&str]) -> Settings {
+    let entrypoint = words.iter().map(|word| (*word).to_owned()).collect();
+    Settings { entrypoint, env: vec!["PATH=/bin".into()], ..Settings::default() }
 }
 
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
-fn architecture() -> &'static str {
-    match std::env::consts::ARCH {
-        "x86_64" => "amd64",
-        "aarch64" => "arm64",
-        other => other,
+/// What was built for tests is mostly symbols.
+fn strip(binary: &Path, to: &Path) -> Result<()> {
+    let output = Command::new("strip").arg("-o").arg(to).arg(binary).output().context("cannot start `strip`")?;
+    if !output.status.success() {
+        bail!("cannot strip {}: {}", binary.display(), String::from_utf8_lossy(&output.stderr).trim());
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn equal_parts_give_equal_bytes() {
-        let folder = tempfile::tempdir().unwrap();
-        let write = |name: &str, image: &Image| {
-            let file = folder.path().join(name);
-            image.write(&file).unwrap();
-            fs::read(file).unwrap()
-        };
-        let image = |text| Image::from_binary("x:y", Path::new("/proc/self/exe")).unwrap().file("/etc/motd", text);
-        let first = write("first", &image("hello"));
-        assert_eq!(first, write("second", &image("hello")));
-        assert_ne!(first, write("third", &image("goodbye")));
-    }
+    Ok(())
 }
