@@ -5,7 +5,7 @@ mod connection;
 mod events;
 mod fixture;
 mod get;
-mod install;
+pub(crate) mod install;
 mod live;
 mod plan;
 mod reconcile;

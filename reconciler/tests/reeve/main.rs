@@ -8,4 +8,5 @@ mod cli_cluster;
 mod engine;
 mod fields;
 mod git;
+mod installed;
 mod pages;

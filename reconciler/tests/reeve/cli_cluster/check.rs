@@ -42,7 +42,10 @@ async fn a_cluster_is_judged_before_and_after_an_installation() {
     let yaml = check(cluster, &["-o", "yaml"]).await.with(1).out;
     assert_eq!(serde_yaml::from_str::<Value>(&yaml).unwrap(), told.json());
     assert_eq!(found(&told, "kinds"), [("ok".to_owned(), "all are installed, of version 0.1.0".to_owned())]);
-    assert_eq!(found(&told, "controller"), [("fail".to_owned(), "0 of 2 available, reeve:0.1.0".to_owned())]);
+    assert_eq!(
+        found(&told, "controller"),
+        [("fail".to_owned(), "0 of 2 available, reeve.local/reeve:0.1.0".to_owned())]
+    );
     assert_eq!(found(&told, "leader"), [("fail".to_owned(), "nobody holds a lease in reeve-system".to_owned())]);
     assert_eq!(found(&told, "sources"), [("warn".to_owned(), "there are none".to_owned())]);
 

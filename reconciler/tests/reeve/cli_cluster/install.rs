@@ -69,6 +69,10 @@ fn values_change_what_is_installed() {
     assert_eq!(deployment["metadata"]["namespace"], "ops");
     assert_eq!(deployment["spec"]["template"]["spec"]["containers"][0]["image"], "r.example.com/reeve:0.1.0");
     assert!(named(&objects, "PodDisruptionBudget", "reeve").is_none(), "one pod cannot be spared");
+    let digest = format!("sha256:{}", "ab".repeat(32));
+    let objects = printed(&["--set", &format!("image.digest={digest}"), "--set", "image.tag=ignored"]);
+    let image = &named(&objects, "Deployment", "reeve").unwrap()["spec"]["template"]["spec"]["containers"][0]["image"];
+    assert_eq!(*image, json!(format!("reeve.local/reeve@{digest}")));
     let objects = printed(&["--set", "data.persistent=true", "--set", "replicas=1"]);
     assert!(named(&objects, "PersistentVolumeClaim", "reeve-data").is_some());
     let objects = printed(&["--set", "serviceMonitor.enabled=true", "--set", "networkPolicy.enabled=true"]);
@@ -138,6 +142,7 @@ fn values_that_mean_nothing_are_refused() {
         ("replica=1", "did you mean replicas?"),
         ("replicas=many", "replicas must be"),
         ("replicas", "`replicas` sets no value"),
+        ("image.digest=sha256:short", "image.digest must match"),
         (r#"controlPlane.kinds=["Secret"]"#, "controlPlane.kinds"),
         ("data.persistent=true", "several replicas cannot share a volume"),
     ] {
