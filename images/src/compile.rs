@@ -37,7 +37,11 @@ pub fn compile(
     let folder = own_folder(Path::new(BUILD_FOLDER))?;
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--release", "--locked", "--package", shipped.package, "--bin", shipped.name]);
-    for name in NOT_OURS {
+    // We are run by cargo ourselves: what it says of our own package is not about this one.
+    let of_our_own = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).filter(|name| {
+        name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") || name == "CARGO_BIN_NAME"
+    });
+    for name in of_our_own.chain(NOT_OURS.map(str::to_owned)) {
         cargo.env_remove(name);
     }
     cargo
