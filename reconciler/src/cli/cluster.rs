@@ -26,6 +26,8 @@ mod suspend;
 mod table;
 mod trace;
 mod tree;
+mod uninstall;
+mod version;
 
 pub(super) use access::ClusterAccess;
 pub(super) use connection::configure;
@@ -44,6 +46,8 @@ pub(super) fn run(command: ClusterCommand, checkout: bool, terminal: &mut Termin
             ClusterCommand::Resume(args) => suspend::run(&args, false, terminal).await,
             ClusterCommand::Reconcile(args) => reconcile::run(&args, terminal).await,
             ClusterCommand::Install(args) => install::run(&args, terminal).await,
+            ClusterCommand::Uninstall(args) => uninstall::run(&args, terminal).await,
+            ClusterCommand::Version(args) => version::run(&args, terminal).await,
             ClusterCommand::Check(args) => check::run(&args, terminal).await,
         }
     })

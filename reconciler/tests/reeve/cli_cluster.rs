@@ -13,4 +13,5 @@ mod rights;
 mod suspend;
 mod trace;
 mod tree;
+mod uninstall;
 mod watching;

@@ -10,7 +10,7 @@ use reeve_crds::GitSource;
 use reeve_tests::{CommitId, GIT_HOST, GitHttp, GitRepository, GitSsh, Image, Node, eventually, until};
 use serde_json::{Value, json};
 
-use crate::cli_cluster::install::install;
+use crate::cli_cluster::install::{install, reeve};
 
 /// Where the image has the authorities that everybody trusts.
 const AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
@@ -164,6 +164,13 @@ async fn the_image_is_installed_and_governs_what_runs_beside_it() {
     .await;
     assert_eq!(estate.web_runs().await.metadata.uid, web.metadata.uid);
     trusts_what_its_authorities_vouch_for(&estate).await;
+
+    let told = reeve(&estate.node, &["uninstall", "--apply", "--crds"]).await.with(0);
+    assert!(told.out.starts_with("Deployment.apps reeve-system/reeve deleted\n"), "{}", told.out);
+    assert!(told.out.contains("\nRuntime.reeve.dev fleet/here released\n"), "{}", told.out);
+    let after = estate.web_runs().await;
+    assert_eq!((after.metadata.uid, after.metadata.generation), (web.metadata.uid, web.metadata.generation));
+    estate.page_says("two").await;
 }
 
 /// Without a word on authorities the image's own count, and they are where OpenSSL looks for them.

@@ -40,6 +40,12 @@ pub(in crate::cli) enum ClusterCommand {
     /// Print what installs Reeve in a cluster, or put it there
     #[command(after_help = examples::INSTALL, mut_arg("namespace", |namespace| namespace.help(OWN_NAMESPACE)))]
     Install(InstallArgs),
+    /// List what `reeve install` put into a cluster, or take it away; what Reeve applied stays
+    #[command(after_help = examples::UNINSTALL, mut_arg("namespace", |namespace| namespace.hide(true)))]
+    Uninstall(UninstallArgs),
+    /// Say which Reeve this is, and which one runs in the cluster
+    #[command(after_help = examples::VERSION, mut_arg("namespace", |namespace| namespace.help(OWN_NAMESPACE)))]
+    Version(VersionArgs),
     /// Say whether Reeve can be installed, or how an installation is doing
     #[command(after_help = examples::CHECK, mut_arg("namespace", |namespace| namespace.help(OWN_NAMESPACE)))]
     Check(CheckArgs),
@@ -265,6 +271,33 @@ pub(in crate::cli) enum InstallFormat {
     Json,
     /// A line for each object
     Name,
+}
+
+#[derive(Debug, Group)]
+pub(in crate::cli) struct UninstallArgs {
+    /// Take it away instead of listing it
+    #[arg(long)]
+    pub(in crate::cli) apply: bool,
+    /// Also the kinds, and with them every source, runtime and inventory
+    #[arg(long)]
+    pub(in crate::cli) crds: bool,
+    /// How long to wait for each object to go
+    #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = super::duration)]
+    pub(in crate::cli) timeout: Duration,
+    #[command(flatten)]
+    pub(in crate::cli) connection: ConnectionArgs,
+}
+
+#[derive(Debug, Group)]
+pub(in crate::cli) struct VersionArgs {
+    /// Only this program, without a look at a cluster
+    #[arg(long)]
+    pub(in crate::cli) client: bool,
+    /// What to print
+    #[arg(short, long, value_name = "FORMAT", default_value = "text")]
+    pub(in crate::cli) output: Format,
+    #[command(flatten)]
+    pub(in crate::cli) connection: ConnectionArgs,
 }
 
 #[derive(Debug, Group)]

@@ -14,6 +14,8 @@ mod apply;
 mod charts;
 mod values;
 
+pub(super) use apply::FIELD_MANAGER;
+
 /// Where Reeve runs unless someone says otherwise.
 pub(super) const NAMESPACE: &str = "reeve-system";
 
@@ -57,4 +59,15 @@ fn shown(object: &Value) -> String {
     let namespace = text("/metadata/namespace");
     let slash = if namespace.is_empty() { "" } else { "/" };
     format!("{}{group} {namespace}{slash}{}", text("/kind"), text("/metadata/name"))
+}
+
+/// Which kinds an installation with these values has.
+#[cfg(test)]
+pub(super) fn kinds_with(values: &[&str]) -> std::collections::BTreeSet<(String, String)> {
+    let values: Vec<String> = values.iter().map(|value| (*value).to_owned()).collect();
+    let given = values::Given::parse(&values).unwrap_or_else(|_| panic!("{values:?}"));
+    let objects = charts::render(NAMESPACE, &given, crate::cli::style::Style::new(false));
+    let objects = objects.unwrap_or_else(|_| panic!("{values:?}"));
+    let text = |object: &Value, key: &str| object[key].as_str().unwrap_or_default().to_owned();
+    objects.iter().map(|object| (text(object, "apiVersion"), text(object, "kind"))).collect()
 }

@@ -55,6 +55,11 @@ impl Kinds {
         }
     }
 
+    /// All kinds of a group.
+    pub(super) fn of_group(&self, group: &str) -> impl Iterator<Item = &Kind> {
+        self.0.iter().filter(move |kind| kind.resource.group == group)
+    }
+
     /// The kind that an owner reference names.
     pub(super) fn exact(&self, api_version: &str, kind: &str) -> Option<&Kind> {
         let group = api_version.split_once('/').map_or("", |(group, _)| group);

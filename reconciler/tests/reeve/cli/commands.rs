@@ -19,6 +19,8 @@ fn every_command_has_examples() {
         "resume",
         "reconcile",
         "install",
+        "uninstall",
+        "version",
         "check",
         "plan",
         "run",

@@ -18,8 +18,13 @@ use crate::cli::repository::{Ended, Repository, ended};
 
 /// `reeve install` on a cluster.
 pub(crate) async fn install(cluster: &Cluster, args: &[&str]) -> Ended {
+    reeve(cluster, &[&["install"], args].concat()).await
+}
+
+/// `reeve` on a cluster.
+pub(crate) async fn reeve(cluster: &Cluster, args: &[&str]) -> Ended {
     let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_reeve"));
-    command.arg("install").args(args).arg("--kubeconfig").arg(cluster.kubeconfig()).stdin(Stdio::null());
+    command.args(args).arg("--kubeconfig").arg(cluster.kubeconfig()).stdin(Stdio::null());
     ended(command.output().await.unwrap())
 }
 

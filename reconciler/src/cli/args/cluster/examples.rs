@@ -69,6 +69,23 @@ A VALUE is JSON, or text if it is none: image.tag='\"1.0\"' is text. All values 
 Reeve runs in the namespace reeve-system unless -n names another.
 Exit status: 0 printed or applied, 2 could not do it, or --wait took too long.";
 
+pub(super) const UNINSTALL: &str = "\
+Examples:
+  reeve uninstall                            lists what would go
+  reeve uninstall --apply                    the controller and its rights go; sources and runtimes stay, for the next one
+  reeve uninstall --apply --crds             the kinds go too, with all their objects
+
+What Reeve applied stays in any case and belongs to nobody then. The namespace stays too.
+Exit status: 0 listed or gone, 2 could not do it, or it took too long.";
+
+pub(super) const VERSION: &str = "\
+Examples:
+  reeve version
+  reeve version --client                     without a look at a cluster
+  reeve version -o json | jq -r .controller.image
+
+Exit status: 0 printed, 2 could not look.";
+
 pub(super) const CHECK: &str = "\
 Examples:
   reeve check --pre                          before `reeve install`: is all there that it needs?

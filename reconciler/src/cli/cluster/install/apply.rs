@@ -18,7 +18,7 @@ use crate::cli::failure::Failure;
 use crate::cli::{Status, Terminal};
 
 /// Under which name an installation is written.
-pub(super) const FIELD_MANAGER: &str = "reeve-install";
+pub(in crate::cli::cluster) const FIELD_MANAGER: &str = "reeve-install";
 
 pub(super) async fn run(
     args: &InstallArgs,
