@@ -1,7 +1,7 @@
 //! An image of layers, as the OCI's layout says it, and the archive of that layout.
 //!
 //! The documents are written here and not by `oci-spec`, whose annotations and labels are hash maps: their order, and so the
-//! digest of the image, would be another in every process. See docs/decisions/0011-images-without-a-builder.md.
+//! digest of the image, would be another in every process. See docs/decisions/0013-images-without-a-builder.md.
 
 use std::collections::BTreeMap;
 use std::fs::File;
