@@ -5,24 +5,26 @@ use std::sync::Arc;
 
 use super::decode::{Decoder, Field};
 use super::lfs;
+use super::listing::VersionEntry;
 use super::load::{self, read_text};
 use super::{HealthRule, Values};
 use crate::diagnostic::{Diagnostic, Location};
+use crate::fleet::helm::archive::Room;
 use crate::fleet::helm::{self, HelmChart};
 use crate::schema::Schema;
 use crate::template::{ChartFiles, Source, Templates};
-use crate::tree::{self, ContentId, Entry, EntryKind, Tree, TreeError};
+use crate::tree::{self, ContentId, Entry, EntryKind, MemoryTree, Tree, TreeError};
 use crate::value::Dict;
 use crate::yaml::{self, Document, Node};
 
-/// `charts/<chart>/<version>/`.
+/// `charts/<chart>/<version>/`, or the archive of that name.
 #[derive(Debug)]
 pub struct Chart {
     /// Its name.
     pub name: Arc<str>,
     /// Its version.
     pub version: Arc<str>,
-    /// Its folder.
+    /// Its folder, or its archive.
     pub folder: Arc<str>,
     /// Names its content.
     pub id: ContentId,
@@ -100,12 +102,47 @@ const METADATA: &[&str] = &[
 pub(super) fn read(
     tree: &dyn Tree,
     name: &str,
-    version: &str,
-    id: ContentId,
+    version: &VersionEntry,
 ) -> Result<(Option<Chart>, Vec<Diagnostic>), TreeError> {
-    let folder: Arc<str> = format!("charts/{name}/{version}").into();
+    let room = &mut Room::default();
+    let Some(size) = version.packed else { return read_folder(tree, name, version, room) };
+    match unpacked(tree, &version.path, size, room)? {
+        Ok(unpacked) => read_folder(&unpacked, name, version, room),
+        Err(finding) => Ok((None, vec![finding])),
+    }
+}
+
+/// The files of an archive, as if they were in a folder of its name.
+fn unpacked(
+    tree: &dyn Tree,
+    path: &str,
+    size: u64,
+    room: &mut Room,
+) -> Result<Result<MemoryTree, Diagnostic>, TreeError> {
+    let file: Arc<str> = path.into();
+    if let Some(finding) = load::too_large(&file, size, LARGEST_CHART) {
+        return Ok(Err(finding));
+    }
+    let Some(bytes) = tree.read(path)? else { return Ok(Ok(MemoryTree::new())) };
+    if let Some(finding) = lfs::found_in(&file, &bytes) {
+        return Ok(Err(finding));
+    }
+    Ok(match helm::archive::unpack(&bytes, room) {
+        Ok(files) => Ok(files.into_iter().map(|(name, content)| (format!("{path}/{name}"), content)).collect()),
+        Err(error) => Err(Diagnostic::error("chart-archive", error.to_string()).at(Location::file(file))),
+    })
+}
+
+fn read_folder(
+    tree: &dyn Tree,
+    name: &str,
+    entry: &VersionEntry,
+    room: &mut Room,
+) -> Result<(Option<Chart>, Vec<Diagnostic>), TreeError> {
+    let (version, id) = (&*entry.version, entry.id);
+    let folder: Arc<str> = entry.path.as_str().into();
     let entries = tree::walk(tree, &folder)?;
-    let mut reading = Reading { tree, folder: folder.clone(), findings: Vec::new() };
+    let mut reading = Reading { tree, folder: folder.clone(), findings: Vec::new(), room };
     let names: BTreeSet<String> = entries.keys().cloned().collect();
     let is_helm = helm::is_helm(tree, &folder, &names)?;
     reading.check_entries(&entries, if is_helm { LARGEST_HELM_FILE } else { load::LARGEST_FILE });
@@ -147,6 +184,7 @@ struct Reading<'a> {
     tree: &'a dyn Tree,
     folder: Arc<str>,
     findings: Vec<Diagnostic>,
+    room: &'a mut Room,
 }
 
 type Entries = BTreeMap<String, Entry>;
@@ -167,7 +205,7 @@ impl Reading<'_> {
     ) -> Result<Option<Chart>, TreeError> {
         let health = self.health(entries)?;
         let folder = Arc::clone(&self.folder);
-        let Some(helm) = helm::read(self.tree, &folder, names, &mut self.findings)? else { return Ok(None) };
+        let Some(helm) = helm::read(self.tree, &folder, names, &mut self.findings, self.room)? else { return Ok(None) };
         for (key, found, wanted) in [("name", &helm.name, name), ("version", &helm.version, version)] {
             // Some charts write `v1.2.3`, which is no name of a folder here.
             let plain = if key == "version" { found.strip_prefix('v').unwrap_or(found) } else { found };

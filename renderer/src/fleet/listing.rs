@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::load::not_a_file;
 use crate::diagnostic::{Diagnostic, Location};
-use crate::tree::{self, Entry, EntryKind, Tree, TreeError};
+use crate::tree::{self, ContentId, Entry, EntryKind, Tree, TreeError};
 
 /// The YAML files of a folder.
 pub(super) fn files(
@@ -38,17 +38,80 @@ pub(super) fn files(
     Ok(found)
 }
 
+/// One version of a chart: its folder, or its archive.
+#[derive(Debug)]
+pub(super) struct VersionEntry {
+    /// The version that its name says.
+    pub(super) version: Arc<str>,
+    /// Its path in the repository.
+    pub(super) path: String,
+    /// Names its content.
+    pub(super) id: ContentId,
+    /// Whether it is packed, and how large it is.
+    pub(super) packed: Option<u64>,
+}
+
+/// The versions of a chart: `<version>/`, `<version>.tgz` or `<chart>-<version>.tgz`, as Helm names what it packs.
+pub(super) fn versions(
+    tree: &dyn Tree,
+    chart: &str,
+    findings: &mut Vec<Diagnostic>,
+) -> Result<Vec<VersionEntry>, TreeError> {
+    let folder = tree::join("charts", chart);
+    let mut found: Vec<VersionEntry> = Vec::new();
+    for entry in tree.list(&folder)? {
+        let path = tree::join(&folder, &entry.name);
+        let (version, packed): (Arc<str>, _) = match entry.kind {
+            EntryKind::Folder => (Arc::clone(&entry.name), None),
+            EntryKind::File { .. } | EntryKind::Other(_) if is_beside(&entry.name) => continue,
+            EntryKind::Other(what) => {
+                findings.push(not_a_file(&path.into(), what));
+                continue;
+            }
+            EntryKind::File { size } => match entry.name.strip_suffix(".tgz") {
+                Some(stem) => (packed_version(stem, chart).into(), Some(size)),
+                None => {
+                    let message = "a chart has folders and archives: charts/<chart>/<version>/ or .../<version>.tgz";
+                    findings.push(Diagnostic::error("unexpected-file", message).at(Location::file(path)));
+                    continue;
+                }
+            },
+        };
+        if let Some(other) = found.iter().find(|other| other.version == version) {
+            let message = format!("version `{version}` of `{chart}` is there twice");
+            let finding = Diagnostic::error("duplicate-name", message).at(Location::file(path));
+            let finding = finding.note("the other is here", Some(Location::file(other.path.clone())));
+            findings.push(finding.help("remove one of the two"));
+            continue;
+        }
+        found.push(VersionEntry { version, path, id: entry.id, packed });
+    }
+    Ok(found)
+}
+
+/// The version in the name of an archive.
+fn packed_version<'n>(stem: &'n str, chart: &str) -> &'n str {
+    stem.strip_prefix(chart).and_then(|rest| rest.strip_prefix('-')).unwrap_or(stem)
+}
+
+/// What may stand beside charts: notes, what is hidden, and where a chart came from.
+fn is_beside(name: &str) -> bool {
+    name.ends_with(".md") || name.ends_with(".lock") || name.starts_with('.')
+}
+
 /// The folders of a folder of charts.
 pub(super) fn folders(tree: &dyn Tree, folder: &str, findings: &mut Vec<Diagnostic>) -> Result<Vec<Entry>, TreeError> {
     let mut found = Vec::new();
     for entry in tree.list(folder)? {
         match entry.kind {
             EntryKind::Folder => found.push(entry),
-            EntryKind::File { .. } | EntryKind::Other(_)
-                if entry.name.ends_with(".md") || entry.name.starts_with('.') => {}
+            EntryKind::File { .. } | EntryKind::Other(_) if is_beside(&entry.name) => {}
             EntryKind::Other(what) => findings.push(not_a_file(&tree::join(folder, &entry.name).into(), what)),
             EntryKind::File { .. } => {
-                let finding = Diagnostic::error("unexpected-file", "charts/ holds folders: charts/<chart>/<version>/");
+                let finding = Diagnostic::error(
+                    "unexpected-file",
+                    "charts/ holds folders: charts/<chart>/<version>/ or .../<version>.tgz",
+                );
                 findings.push(finding.at(Location::file(tree::join(folder, &entry.name))));
             }
         }

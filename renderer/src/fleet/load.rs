@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::decode::Decoder;
-use super::listing::{files, folders};
+use super::listing::{files, folders, versions};
 use super::values::DocumentText;
 use super::{Channel, Chart, Fleet, Layer, Runtime, Settings, chart, lfs};
 use crate::diagnostic::{Diagnostic, Location};
@@ -114,29 +114,28 @@ impl Loader {
         seen: &mut Seen,
     ) -> Result<(), TreeError> {
         for name in folders(tree, "charts", findings)? {
-            for version in folders(tree, &tree::join("charts", &name.name), findings)? {
-                let path = format!("charts/{}/{}", name.name, version.name);
-                if let Some(finding) = misnamed(&path, &name.name, &version.name) {
+            for version in versions(tree, &name.name, findings)? {
+                if let Some(finding) = misnamed(&version.path, &name.name, &version.version) {
                     findings.push(finding);
                     continue;
                 }
-                let key = (path, version.id);
+                let key = (version.path.clone(), version.id);
                 seen.charts.push(key.clone());
                 let known = self.charts.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
                 let (chart, said) = if let Some(known) = known {
                     known
                 } else {
-                    let (chart, said) = chart::read(tree, &name.name, &version.name, version.id)?;
+                    let (chart, said) = chart::read(tree, &name.name, &version)?;
                     let read = (chart.map(Arc::new), said);
-                    self.charts.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone(), read.clone());
+                    self.charts.lock().unwrap_or_else(PoisonError::into_inner).insert(key, read.clone());
                     read
                 };
                 findings.extend(said);
                 let versions = fleet.charts.entry(name.name.clone()).or_default();
                 if let Some(chart) = chart {
-                    versions.insert(version.name.clone(), chart);
+                    versions.insert(version.version, chart);
                 } else {
-                    fleet.broken.insert(key.0);
+                    fleet.broken.insert(format!("charts/{}/{}", name.name, version.version));
                 }
             }
         }
@@ -317,7 +316,7 @@ fn misnamed(path: &str, name: &str, version: &str) -> Option<Diagnostic> {
     }
     let error = semver::Version::parse(version).err()?;
     let message = format!("`{version}` is not a version: {error}");
-    Some(Diagnostic::error("bad-version", message).at(Location::file(path)).help("name the folder like 1.2.0"))
+    Some(Diagnostic::error("bad-version", message).at(Location::file(path)).help("name it like 1.2.0"))
 }
 
 fn add_parsed(fleet: &mut Fleet, path: &str, parsed: Parsed, findings: &mut Vec<Diagnostic>) {

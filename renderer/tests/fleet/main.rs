@@ -3,6 +3,7 @@
 // Tells clippy that the functions behind the tests are test code too.
 #![cfg(test)]
 
+mod archives;
 mod health;
 mod helm;
 mod messages;

@@ -170,7 +170,7 @@ const CASES: &[(&[(&str, &str)], &str)] = &[
     ),
     (
         &[("charts/web/one/Chart.yaml", "name: web\n")],
-        "charts/web/one:1:1 bad-version: `one` is not a version: unexpected character 'o' while parsing major version number (name the folder like 1.2.0)",
+        "charts/web/one:1:1 bad-version: `one` is not a version: unexpected character 'o' while parsing major version number (name it like 1.2.0)",
     ),
     (
         &[("charts/web/1.0.0/templates/x.yaml", "a: {{ .Values.x | toYamll }}\n")],

@@ -2,13 +2,26 @@
 
 use std::io::Read;
 
-use flate2::read::GzDecoder;
+use flate2::read::MultiGzDecoder;
 
-/// Bytes of all files of an archive.
+/// Bytes of all archives of a chart, unpacked.
 const LARGEST: u64 = 64 << 20;
-/// Files of an archive.
+/// Files of all archives of a chart.
 const MOST_FILES: usize = 20_000;
 const BLOCK: usize = 512;
+
+/// What the archives of one chart may still unpack to. They share it: an archive may hold others.
+#[derive(Debug)]
+pub struct Room {
+    bytes: u64,
+    files: usize,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self { bytes: LARGEST, files: MOST_FILES }
+    }
+}
 
 /// Why an archive cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -17,7 +30,7 @@ pub enum ArchiveError {
     #[error("the archive is damaged: {0}")]
     Damaged(String),
     /// It is too large.
-    #[error("the archive holds more than {} MiB or {MOST_FILES} files", LARGEST >> 20)]
+    #[error("the archives of the chart hold more than {} MiB or {MOST_FILES} files", LARGEST >> 20)]
     TooLarge,
     /// It holds something that is no part of a chart.
     #[error("the archive holds `{0}`, {1}")]
@@ -25,13 +38,11 @@ pub enum ArchiveError {
 }
 
 /// The files of a packed chart by their path in it, without the folder that holds them all.
-pub fn unpack(bytes: &[u8]) -> Result<Vec<(String, Vec<u8>)>, ArchiveError> {
+pub fn unpack(bytes: &[u8], room: &mut Room) -> Result<Vec<(String, Vec<u8>)>, ArchiveError> {
     let mut tar = Vec::new();
-    let mut limited = GzDecoder::new(bytes).take(LARGEST + 1);
+    let mut limited = MultiGzDecoder::new(bytes).take(room.bytes + 1);
     limited.read_to_end(&mut tar).map_err(|error| ArchiveError::Damaged(error.to_string()))?;
-    if tar.len() as u64 > LARGEST {
-        return Err(ArchiveError::TooLarge);
-    }
+    room.bytes = room.bytes.checked_sub(tar.len() as u64).ok_or(ArchiveError::TooLarge)?;
     let mut files = Vec::new();
     let mut rest = tar.as_slice();
     let mut long_name: Option<String> = None;
@@ -52,9 +63,7 @@ pub fn unpack(bytes: &[u8]) -> Result<Vec<(String, Vec<u8>)>, ArchiveError> {
                     let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
                     files.push((path, content.to_vec()));
                 }
-                if files.len() > MOST_FILES {
-                    return Err(ArchiveError::TooLarge);
-                }
+                room.files = room.files.checked_sub(1).ok_or(ArchiveError::TooLarge)?;
             }
             b'L' => long_name = Some(text(content)),
             b'x' => long_name = pax_path(content).or(long_name),

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::archive::Room;
 use super::ignore::Rules;
 use super::metadata::requirements;
 use super::{HelmChart, archive};
@@ -51,6 +52,7 @@ pub(crate) fn read(
     folder: &Arc<str>,
     names: &BTreeSet<String>,
     findings: &mut Vec<Diagnostic>,
+    room: &mut Room,
 ) -> Result<Option<Arc<HelmChart>>, TreeError> {
     let mut names = names.clone();
     if let Some(text) = tree.read(&tree::join(folder, ".helmignore"))? {
@@ -65,7 +67,7 @@ pub(crate) fn read(
             }
         }
     }
-    Reading { tree, folder: Arc::clone(folder), names, findings }.chart(0)
+    Reading { tree, folder: Arc::clone(folder), names, findings, room }.chart(0)
 }
 
 struct Reading<'a> {
@@ -73,6 +75,7 @@ struct Reading<'a> {
     folder: Arc<str>,
     names: BTreeSet<String>,
     findings: &'a mut Vec<Diagnostic>,
+    room: &'a mut Room,
 }
 
 impl Reading<'_> {
@@ -291,7 +294,8 @@ impl Reading<'_> {
             let child = if files.contains("") {
                 self.packed(&folder, depth)?
             } else {
-                Reading { tree: self.tree, folder, names: files, findings: self.findings }.chart(depth + 1)?
+                let (findings, room) = (&mut *self.findings, &mut *self.room);
+                Reading { tree: self.tree, folder, names: files, findings, room }.chart(depth + 1)?
             };
             children.extend(child);
         }
@@ -301,7 +305,7 @@ impl Reading<'_> {
     /// A chart in an archive: read as if it were a folder of that name.
     fn packed(&mut self, file: &Arc<str>, depth: usize) -> Result<Option<Arc<HelmChart>>, TreeError> {
         let Some(bytes) = self.tree.read(file)? else { return Ok(None) };
-        let files = match archive::unpack(&bytes) {
+        let files = match archive::unpack(&bytes, self.room) {
             Ok(files) => files,
             Err(error) => {
                 self.findings.push(Diagnostic::error("subchart", error.to_string()).at(Location::file(file.clone())));
@@ -310,6 +314,7 @@ impl Reading<'_> {
         };
         let names = files.iter().map(|(name, _)| name.clone()).collect();
         let tree: MemoryTree = files.into_iter().map(|(name, content)| (format!("{file}/{name}"), content)).collect();
-        Reading { tree: &tree, folder: Arc::clone(file), names, findings: self.findings }.chart(depth + 1)
+        let (findings, room) = (&mut *self.findings, &mut *self.room);
+        Reading { tree: &tree, folder: Arc::clone(file), names, findings, room }.chart(depth + 1)
     }
 }
