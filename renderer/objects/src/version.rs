@@ -78,7 +78,7 @@ impl<'a> Version<'a> {
     }
 
     /// By precedence: metadata does not count, and a prerelease comes before its release.
-    fn compare(&self, other: &Self) -> Ordering {
+    pub fn compare(&self, other: &Self) -> Ordering {
         let numbers = (self.major, self.minor, self.patch).cmp(&(other.major, other.minor, other.patch));
         numbers.then_with(|| match (self.prerelease.is_empty(), other.prerelease.is_empty()) {
             (true, true) => Ordering::Equal,

@@ -68,14 +68,14 @@ pub(super) fn versions(
                 findings.push(not_a_file(&path.into(), what));
                 continue;
             }
-            EntryKind::File { size } => match entry.name.strip_suffix(".tgz") {
-                Some(stem) => (packed_version(stem, chart).into(), Some(size)),
-                None => {
+            EntryKind::File { size } => {
+                let Some(stem) = entry.name.strip_suffix(".tgz") else {
                     let message = "a chart has folders and archives: charts/<chart>/<version>/ or .../<version>.tgz";
                     findings.push(Diagnostic::error("unexpected-file", message).at(Location::file(path)));
                     continue;
-                }
-            },
+                };
+                (packed_version(stem, chart).into(), Some(size))
+            }
         };
         if let Some(other) = found.iter().find(|other| other.version == version) {
             let message = format!("version `{version}` of `{chart}` is there twice");
@@ -96,7 +96,7 @@ fn packed_version<'n>(stem: &'n str, chart: &str) -> &'n str {
 
 /// What may stand beside charts: notes, what is hidden, and where a chart came from.
 fn is_beside(name: &str) -> bool {
-    name.ends_with(".md") || name.ends_with(".lock") || name.starts_with('.')
+    name.starts_with('.') || matches!(tree::extension(name), Some("md" | "lock"))
 }
 
 /// The folders of a folder of charts.

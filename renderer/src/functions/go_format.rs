@@ -76,7 +76,7 @@ impl<'a> Writer<'a> {
 
     /// This value as `%v` writes it.
     pub(super) fn value(&mut self, value: &Value) -> Result<(), Failure> {
-        self.budget.steps(value.size())?;
+        self.budget.steps(1 + value.size() / 16)?;
         self.element(&Spec::PLAIN, value)
     }
 
@@ -87,7 +87,7 @@ impl<'a> Writer<'a> {
 
     /// An argument by itself, with its verb.
     fn argument(&mut self, spec: &Spec, value: &Value) -> Result<(), Failure> {
-        self.budget.steps(value.size())?;
+        self.budget.steps(1 + value.size() / 16)?;
         match (spec.verb, value) {
             ('T', _) => self.padded(spec, type_name(value)),
             ('v', Value::Null) => self.padded(spec, "<nil>"),

@@ -55,7 +55,7 @@ fn words<T>(text: &str, meaning: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, S
 
 /// What a document is by Helm's own rules.
 pub(super) enum Lenient {
-    /// A hook that nothing runs here: a test, or one of deletion or rollback.
+    /// A hook that nothing runs here: a test, one of deletion or rollback, or one that Helm does not know.
     LeftOut,
     /// An object, with when it runs if it is a Job that is a hook, and whether it stays.
     Object(Option<Hook>, bool),
@@ -70,21 +70,21 @@ pub(super) fn read_lenient(kind: &str, metadata: &Dict) -> Lenient {
     let keep = text("helm.sh/resource-policy").is_some_and(|policy| policy.trim() == "keep");
     let Some(hook) = text("helm.sh/hook") else { return Lenient::Object(None, keep) };
     let mut phases = Vec::new();
-    let mut is_definition = false;
     for word in hook.split(',').map(str::trim) {
         match word {
             "pre-install" => phases.push(Phase::PreInstall),
             "post-install" => phases.push(Phase::PostInstall),
             "pre-upgrade" => phases.push(Phase::PreUpgrade),
             "post-upgrade" => phases.push(Phase::PostUpgrade),
-            "crd-install" => is_definition = true,
-            _ => {}
+            "pre-delete" | "post-delete" | "pre-rollback" | "post-rollback" | "test" | "test-success" => {}
+            // As Helm: what is a hook of a kind that it does not know is left out whole, `crd-install` of old among them.
+            _ => return Lenient::LeftOut,
         }
     }
-    if phases.is_empty() && !is_definition {
+    if phases.is_empty() {
         return Lenient::LeftOut;
     }
-    if kind != "Job" || phases.is_empty() {
+    if kind != "Job" {
         return Lenient::Object(None, keep);
     }
     let deletion = text("helm.sh/hook-delete-policy").unwrap_or("before-hook-creation").split(',');

@@ -25,7 +25,10 @@ pub(super) fn read(rendered: RenderedFile) -> Outcome {
         }
     }
     if !findings.is_empty() {
-        return Err(findings);
+        // A poisoned value that was to be several lines is no YAML: then it is what is wrong.
+        let poisoned = written.poisoned.iter().filter(|one| written.text.contains(&*one.mark));
+        let poisoned: Vec<_> = poisoned.map(|one| one.finding.clone()).collect();
+        return Err(if poisoned.is_empty() { findings } else { poisoned });
     }
     documents.retain(|document| !object::is_left_out(&document.value));
     for poisoned in &written.poisoned {

@@ -56,6 +56,8 @@ struct Scope {
     visible: Vec<(Arc<str>, u32)>,
     /// One for each slot.
     names: Vec<Arc<str>>,
+    /// Those of another branch of the block at hand: Go takes their names when it reads, and fails when it runs.
+    elsewhere: Vec<Arc<str>>,
     /// The slot of the dot.
     dot: u32,
 }
@@ -63,7 +65,7 @@ struct Scope {
 impl Scope {
     fn new() -> Self {
         let root: Arc<str> = "$".into();
-        Self { visible: vec![(Arc::clone(&root), 0)], names: vec![root], dot: 0 }
+        Self { visible: vec![(Arc::clone(&root), 0)], names: vec![root], elsewhere: Vec::new(), dot: 0 }
     }
 
     fn slot(&mut self, name: &str) -> u32 {
@@ -75,6 +77,16 @@ impl Scope {
         let slot = self.slot(name);
         self.visible.push((name.into(), slot));
         slot
+    }
+
+    /// Forgets the variables of a branch, of which other branches know the names alone.
+    fn leave_branch(&mut self, known: usize) {
+        let left = self.visible.drain(known.min(self.visible.len())..).map(|(name, _)| name);
+        self.elsewhere.extend(left);
+    }
+
+    fn is_elsewhere(&self, name: &str) -> bool {
+        self.elsewhere.iter().any(|known| &**known == name)
     }
 
     fn find(&self, name: &str) -> Option<u32> {

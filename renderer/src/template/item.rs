@@ -118,4 +118,6 @@ pub(super) struct Poison {
     pub instead: &'static str,
     pub program: Arc<Program>,
     pub span: Span,
+    /// Whether it is surely not empty.
+    pub is_filled: bool,
 }

@@ -77,11 +77,11 @@ fn handle_event(builder: &mut Builder, event: Event<'_>, at: &ParserSpan, dialec
             builder.scalar(Node { span, content: Content::Scalar(value) }, &text, plain, anchor)
         }
         Event::SequenceStart(_, anchor, tag) => {
-            collection_tag(builder, tag.as_deref(), "seq", span);
+            collection_tag(builder, tag.as_deref(), "seq", span, dialect);
             builder.open(span, false, anchor)
         }
         Event::MappingStart(_, anchor, tag) => {
-            collection_tag(builder, tag.as_deref(), "map", span);
+            collection_tag(builder, tag.as_deref(), "map", span, dialect);
             builder.open(span, true, anchor)
         }
         Event::SequenceEnd | Event::MappingEnd => builder.close(),
@@ -105,6 +105,10 @@ fn scalar(builder: &mut Builder, text: &str, plain: bool, tag: Option<&Tag>, spa
             Value::from(text)
         });
     };
+    if dialect == Dialect::Helm && !RESOLVED.iter().any(|known| core(tag) == Some(known)) {
+        // As Go's reader: text, whatever the tag.
+        return Value::from(text);
+    }
     let meant = match core(tag) {
         Some("str") => return Value::from(text),
         Some("null") if matches!(text, "" | "~" | "null" | "Null" | "NULL") => return Value::Null,
@@ -124,12 +128,16 @@ fn scalar(builder: &mut Builder, text: &str, plain: bool, tag: Option<&Tag>, spa
     })
 }
 
+/// The tags of scalars by which their text is read.
+const RESOLVED: &[&str] = &["str", "null", "int", "bool", "float"];
+
 fn core(tag: &Tag) -> Option<&str> {
     (tag.handle() == "tag:yaml.org,2002:").then(|| tag.suffix())
 }
 
-fn collection_tag(builder: &mut Builder, tag: Option<&Tag>, wanted: &str, span: Span) {
-    if let Some(tag) = tag
+fn collection_tag(builder: &mut Builder, tag: Option<&Tag>, wanted: &str, span: Span, dialect: Dialect) {
+    if dialect != Dialect::Helm
+        && let Some(tag) = tag
         && core(tag) != Some(wanted)
     {
         builder.problems.push(unknown_tag(tag, span));

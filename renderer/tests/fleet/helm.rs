@@ -105,3 +105,70 @@ fn a_field_of_a_helm_template_is_explained_by_the_value_behind_it() {
     assert_eq!(values, ["sub.a"]);
     assert_eq!(&*reason.origin.file, "charts/web/1.0.0/templates/config.yaml");
 }
+
+/// What is wrong with the chart when a template of it writes this.
+fn said(template: &str) -> String {
+    let tree = tree(&[("charts/web/1.0.0/templates/other.yaml", template)]);
+    let found: Vec<String> = crate::repository::findings(&tree).iter().map(ToString::to_string).collect();
+    found.join("\n")
+}
+
+const OTHER: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\ndata:\n  a: ";
+
+#[test]
+fn a_poisoned_value_may_be_there_and_never_be_used() {
+    for harmless in [
+        "{{ default (randAlphaNum 10) \"set\" }}",
+        "{{ if randAlphaNum 10 }}b{{ end }}",
+        "{{ $p := randAlphaNum 10 | b64enc | quote }}{{ if $p }}b{{ end }}",
+        "{{ $ca := genCA \"x\" 1 }}{{ if $ca.Cert }}b{{ end }}",
+        "{{ $d := dict \"p\" (randAlphaNum 5) }}{{ if $d }}b{{ end }}",
+        "{{ coalesce \"\" \"b\" (uuidv4) }}",
+        "{{ if empty (randAlphaNum 5) }}{{ now }}{{ else }}b{{ end }}",
+    ] {
+        assert_eq!(said(&format!("{OTHER}{harmless}\n")), "", "{harmless}");
+    }
+    for (used, how) in [
+        ("{{ randAlphaNum 10 }}", "an object"),
+        ("{{ include \"x\" . }}{{ define \"x\" }}{{ uuidv4 | quote }}{{ end }}", "an object"),
+        ("{{ if eq (randAlphaNum 10) \"a\" }}b{{ end }}", "a comparison"),
+        ("{{ if env \"HOME\" }}b{{ end }}", "a condition"),
+        ("{{ if contains \"a\" (randAlphaNum 10) }}b{{ end }}", "a condition"),
+        ("{{ get (dict) (randAlphaNum 3) }}", "a name"),
+        ("{{ range (randAlphaNum 3) }}b{{ end }}", "a loop"),
+    ] {
+        let said = said(&format!("{OTHER}{used}\n"));
+        assert!(said.contains(how) && said.contains("other.yaml:5:"), "{used}: {said}");
+    }
+}
+
+#[test]
+fn a_poisoned_value_of_several_lines_is_what_is_wrong_and_not_the_yaml() {
+    let said = said(
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: other}\ndata:\n{{ include \"certs\" . | indent 2 }}\n{{ define \"certs\" }}key: {{ genPrivateKey \"rsa\" }}{{ end }}",
+    );
+    assert!(said.contains("`genPrivateKey`"), "{said}");
+    assert!(!said.contains("not YAML"), "{said}");
+}
+
+#[test]
+fn a_hook_that_helm_does_not_know_is_left_out() {
+    let hook = |hook: &str| {
+        let text = format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: other\n  annotations: {{helm.sh/hook: {hook}}}\n"
+        );
+        let tree = tree(&[("charts/web/1.0.0/templates/other.yaml", &text)]);
+        let bundle = bundle(&tree, "us-1", &NoCache);
+        bundle.components[0].objects.iter().any(|object| &*object.key.name == "other")
+    };
+    assert!(hook("pre-install"));
+    for left_out in ["test", "pre-delete", "crd-install", "\"pre-install,another\""] {
+        assert!(!hook(left_out), "{left_out}");
+    }
+}
+
+#[test]
+fn what_is_hidden_below_templates_is_no_template_even_without_a_helmignore() {
+    let tree = tree(&[("charts/web/1.0.0/templates/.helmignore", "a: b\n*.tmp\n")]);
+    assert_eq!(crate::repository::findings(&tree), []);
+}

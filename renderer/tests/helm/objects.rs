@@ -19,7 +19,7 @@ pub(crate) fn key(object: &Value) -> String {
 /// Hooks that nothing here runs: tests, and those of deletion and rollback.
 pub(crate) fn is_left_out(object: &Value) -> bool {
     let hook = object["metadata"]["annotations"]["helm.sh/hook"].as_str();
-    let runs = ["pre-install", "post-install", "pre-upgrade", "post-upgrade", "crd-install"];
+    let runs = ["pre-install", "post-install", "pre-upgrade", "post-upgrade"];
     hook.is_some_and(|hook| !hook.split(',').any(|word| runs.contains(&word.trim())))
 }
 

@@ -54,19 +54,18 @@ pub(crate) fn read(
     findings: &mut Vec<Diagnostic>,
     room: &mut Room,
 ) -> Result<Option<Arc<HelmChart>>, TreeError> {
-    let mut names = names.clone();
+    let mut rules = Rules::default();
     if let Some(text) = tree.read(&tree::join(folder, ".helmignore"))? {
         match Rules::parse(&String::from_utf8_lossy(&text)) {
-            Ok(rules) => {
-                let rules = rules.with_defaults();
-                names.retain(|name| !rules.leaves_out(name));
-            }
+            Ok(found) => rules = found,
             Err((line, message)) => {
                 let location = Location::new(format!("{folder}/.helmignore"), u32::try_from(line).unwrap_or(1), 1);
                 findings.push(Diagnostic::error("helm-ignore", message).at(location));
             }
         }
     }
+    let rules = rules.with_defaults();
+    let names = names.iter().filter(|name| !rules.leaves_out(name)).cloned().collect();
     Reading { tree, folder: Arc::clone(folder), names, findings, room }.chart(0)
 }
 
@@ -147,7 +146,7 @@ impl Reading<'_> {
         }
         let text = |key: &str| metadata.get(key).and_then(Value::as_text).unwrap_or_default().into();
         let requirements = requirements(&metadata);
-        self.check_requirements(&requirements, &children);
+        self.check_requirements(&requirements, &children, depth == 0);
         let is_library =
             metadata.get("type").and_then(Value::as_text).is_some_and(|kind| kind.eq_ignore_ascii_case("library"));
         Ok(Some(Arc::new(HelmChart {
@@ -167,11 +166,17 @@ impl Reading<'_> {
         })))
     }
 
-    fn check_requirements(&mut self, wanted: &[super::Requirement], children: &[Arc<HelmChart>]) {
+    /// Helm asks for the charts that the first one needs, and goes without those that a chart below needs.
+    fn check_requirements(&mut self, wanted: &[super::Requirement], children: &[Arc<HelmChart>], is_root: bool) {
         for requirement in wanted {
             if !children.iter().any(|child| child.name == requirement.name) {
                 let message = format!("the chart depends on `{}`, which is not in its charts/", requirement.name);
-                let finding = Diagnostic::error("subchart", message).at(Location::file(self.path("Chart.yaml")));
+                let finding = if is_root {
+                    Diagnostic::error("subchart", message)
+                } else {
+                    Diagnostic::warning("subchart", message)
+                };
+                let finding = finding.at(Location::file(self.path("Chart.yaml")));
                 self.findings.push(finding.help("run `helm dependency build` and commit its charts/"));
             }
         }

@@ -3,6 +3,7 @@
 //! The same evaluator, slots, budget and errors as for Jinja. What differs is Go's own: maps that are changed in place,
 //! nil that may be passed around, printing as `fmt` does it, and values that are poisoned.
 
+mod carried;
 mod data;
 mod fields;
 mod files;
@@ -10,6 +11,7 @@ mod functions;
 mod kinds;
 mod lists;
 mod maps;
+mod poison;
 mod statements;
 mod templates;
 

@@ -186,10 +186,14 @@ impl Parser<'_> {
                 let dot = Span { start: span.start, end: span.start };
                 Operand::Chain(slot(dot, self.scope.dot), vec![step], span)
             }
-            Token::Variable => {
-                let found = self.scope.find(source).ok_or_else(|| unknown_variable(source, span))?;
-                Operand::Bare(slot(span, found))
-            }
+            Token::Variable => match self.scope.find(source) {
+                Some(found) => Operand::Bare(slot(span, found)),
+                None if self.scope.is_elsewhere(source) => {
+                    let message = format!("the variable `{source}` is declared in another branch");
+                    Operand::Bare(Expression { span, kind: Kind::Failing(message.into()) })
+                }
+                None => return Err(unknown_variable(source, span)),
+            },
             Token::Number => match literals::number(source) {
                 Ok(value) => constant(value),
                 Err(message) => return Self::mistake(span, message),

@@ -99,13 +99,19 @@ impl Parser<'_> {
         if declares {
             return Ok(self.scope.declare(name));
         }
-        self.scope.find(name).ok_or_else(|| unknown_variable(name, variable.span))
+        match self.scope.find(name) {
+            Some(slot) => Ok(slot),
+            // Set where it was never declared: seen by nobody.
+            None if self.scope.is_elsewhere(name) => Ok(self.scope.slot(name)),
+            None => Err(unknown_variable(name, variable.span)),
+        }
     }
 
     /// `if` and `with`, whose variables are known up to the last `end`.
     fn choose(&mut self, is_with: bool, span: Span) -> Result<Statement, Mistake> {
         self.deeper(span)?;
         let known = self.scope.visible.len();
+        let elsewhere = self.scope.elsewhere.len();
         let mut node = Choose { branches: Vec::new(), otherwise: Vec::new() };
         let mut ending = self.branch(&mut node, is_with)?;
         loop {
@@ -142,6 +148,7 @@ impl Parser<'_> {
             }
         }
         self.scope.visible.truncate(known);
+        self.scope.elsewhere.truncate(elsewhere);
         self.depth -= 1;
         Ok(Statement::Choose(Box::new(node)))
     }
@@ -160,7 +167,7 @@ impl Parser<'_> {
         let mut body = Vec::new();
         let ending = self.statements(&mut body, false)?;
         self.scope.dot = outer_dot;
-        self.scope.visible.truncate(inner);
+        self.scope.leave_branch(inner);
         node.branches.push(Branch { condition: value, variable, dot, body });
         Ok(ending)
     }
@@ -168,6 +175,7 @@ impl Parser<'_> {
     fn range(&mut self, span: Span) -> Result<Statement, Mistake> {
         self.deeper(span)?;
         let known = self.scope.visible.len();
+        let elsewhere = self.scope.elsewhere.len();
         let Pipeline { variables, declares, value } = self.pipeline(Token::Close, "range", 2)?;
         let mut slots = Vec::new();
         for variable in &variables {
@@ -187,7 +195,7 @@ impl Parser<'_> {
         let (ending, _) = self.statements(&mut body, false)?;
         self.loops -= 1;
         self.scope.dot = outer_dot;
-        self.scope.visible.truncate(inner);
+        self.scope.leave_branch(inner);
         let mut otherwise = Vec::new();
         match ending {
             Ending::End => {}
@@ -202,6 +210,7 @@ impl Parser<'_> {
             }
         }
         self.scope.visible.truncate(known);
+        self.scope.elsewhere.truncate(elsewhere);
         self.depth -= 1;
         Ok(Statement::Range(Box::new(Range { subject: value, key, value: item, dot, body, otherwise })))
     }

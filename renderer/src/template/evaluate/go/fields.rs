@@ -4,12 +4,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::statements::settled;
+use reeve_renderer_objects::version::Version;
+
+use crate::functions::to_yaml_exact;
 use crate::suggest;
 use crate::template::evaluate::Evaluator;
 use crate::template::fault::{Fault, quoted};
 use crate::template::heap::{MapId, Shape};
 use crate::template::item::Item;
-use crate::template::program::{Field, Kind, Span};
+use crate::template::program::{Expression, Field, Kind, Span};
 use crate::value::{Step, Value};
 
 impl<'a> Evaluator<'a> {
@@ -97,7 +100,7 @@ impl<'a> Evaluator<'a> {
         &mut self,
         item: &Item<'a>,
         name: &Arc<str>,
-        arguments: &[crate::template::program::Expression],
+        arguments: &[Expression],
         span: Span,
     ) -> Result<Option<Item<'a>>, Fault> {
         match item {
@@ -122,10 +125,86 @@ impl<'a> Evaluator<'a> {
                         self.has_version(id, &version, span).map(|has| Some(Item::Data(Value::Bool(has))))
                     }
                     (Shape::KubeVersion, "String" | "GitVersion", []) => self.entry(*id, "Version", span),
+                    (Shape::Map, "Compare" | "Equal" | "GreaterThan" | "LessThan", [other])
+                        if map.entries.contains_key("Original") && !map.entries.contains_key(name) =>
+                    {
+                        self.compared_versions(*id, name, other, span).map(Some)
+                    }
+                    (Shape::Values, "AsMap", []) if !map.entries.contains_key(name) => Ok(Some(Item::Map(*id))),
+                    (Shape::Values, "YAML", []) if !map.entries.contains_key(name) => {
+                        self.values_as_yaml(*id, span).map(Some)
+                    }
+                    (Shape::Values, "Table" | "PathValue", [path]) => {
+                        let (id, is_table) = (*id, &**name == "Table");
+                        let given = self.evaluate(path)?;
+                        let Ok(Value::Text(keys)) = self.known(&given, path.span)? else {
+                            return Err(self.fault("template-type", path.span, format!("`{name}` takes a text")));
+                        };
+                        self.value_at_path(id, &keys, is_table, span).map(Some)
+                    }
                     _ => Ok(None),
                 }
             }
             _ => Ok(None),
+        }
+    }
+
+    /// Methods of what `semver` gives.
+    fn compared_versions(
+        &mut self,
+        id: MapId,
+        method: &str,
+        other: &Expression,
+        span: Span,
+    ) -> Result<Item<'a>, Fault> {
+        let other = self.evaluate(other)?;
+        let mut texts = Vec::new();
+        for item in [Item::Map(id), other] {
+            let found = match item {
+                Item::Map(id) => self.entry(id, "Original", span)?,
+                _ => None,
+            };
+            let Some(Item::Data(Value::Text(text))) = found else {
+                return Err(self.fault("template-type", span, format!("`{method}` compares what `semver` gives")));
+            };
+            texts.push(text);
+        }
+        let versions: Vec<Version<'_>> = texts.iter().filter_map(|text| Version::parse(text)).collect();
+        let [one, other] = versions.as_slice() else {
+            return Err(self.fault("template-type", span, format!("`{method}` compares what `semver` gives")));
+        };
+        let order = one.compare(other);
+        Ok(Item::Data(match method {
+            "Compare" => Value::Int(order as i64),
+            "Equal" => Value::Bool(order.is_eq()),
+            "GreaterThan" => Value::Bool(order.is_gt()),
+            _ => Value::Bool(order.is_lt()),
+        }))
+    }
+
+    /// What is at a path of keys with dots between them: a map for `Table`, anything else for `PathValue`.
+    fn value_at_path(&mut self, id: MapId, keys: &str, is_table: bool, span: Span) -> Result<Item<'a>, Fault> {
+        let mut found = Some(Item::Map(id));
+        for key in keys.split('.') {
+            found = match found {
+                Some(Item::Map(id)) => self.entry(id, key, span)?,
+                _ => None,
+            };
+        }
+        match found {
+            Some(item) if matches!(item, Item::Map(_)) == is_table => Ok(item),
+            _ => Err(self.fault("undefined", span, format!("there is no `{keys}` in the values"))),
+        }
+    }
+
+    fn values_as_yaml(&mut self, id: MapId, span: Span) -> Result<Item<'a>, Fault> {
+        match self.known(&Item::Map(id), span)? {
+            Ok(value) => match to_yaml_exact(self.budget, &value) {
+                Ok(Value::Text(text)) => Ok(Item::Data(Value::from(format!("{text}\n")))),
+                Ok(other) => Ok(Item::Data(other)),
+                Err(failure) => Err(self.failure(span, Some("YAML"), &failure)),
+            },
+            Err(poison) => Ok(Item::Poison(poison)),
         }
     }
 

@@ -1,8 +1,7 @@
 //! Calls of functions in Go's syntax.
 
-use std::rc::Rc;
-use std::sync::Arc;
-
+use super::carried::is_carrying;
+use super::poison::passed_on;
 use super::statements::settled;
 use crate::failure::Failure;
 use crate::functions::{Entry, to_yaml_exact};
@@ -11,7 +10,7 @@ use crate::template::evaluate::files::base64;
 use crate::template::fault::Fault;
 use crate::template::go::functions::{Function, Native, name_of};
 use crate::template::heap::Shape;
-use crate::template::item::{Item, Poison};
+use crate::template::item::Item;
 use crate::template::program::{Expression, FunctionCall, Span};
 use crate::template::syntax::{expected, fits};
 use crate::value::Value;
@@ -42,10 +41,7 @@ impl<'a> Evaluator<'a> {
     ) -> Result<Item<'a>, Fault> {
         match call.function {
             Function::Library(entry) => self.library_function(entry, &call.arguments, span),
-            Function::Poison(name, instead) => {
-                let program = Arc::clone(&self.program);
-                Ok(Item::Poison(Rc::new(Poison { name, instead, program, span })))
-            }
+            Function::Poison(name, instead) => self.poison(name, instead, &call.arguments, span),
             Function::Native(native) => {
                 let mut items = Vec::with_capacity(call.arguments.len());
                 for argument in &call.arguments {
@@ -80,8 +76,12 @@ impl<'a> Evaluator<'a> {
         span: Span,
     ) -> Result<Item<'a>, Fault> {
         let base = self.arguments.len();
+        let mut given = is_carrying(entry.name).then(Vec::new);
         for argument in arguments {
             let item = self.evaluate(argument)?;
+            if let Some(given) = &mut given {
+                given.push(item.clone());
+            }
             match self.known(&item, argument.span)? {
                 Ok(value) => self.arguments.push(value),
                 Err(poison) => {
@@ -89,7 +89,7 @@ impl<'a> Evaluator<'a> {
                     if is_comparison(entry.name) {
                         return Err(self.poisoned_use(&poison, span, "a comparison"));
                     }
-                    return Ok(Item::Poison(poison));
+                    return Ok(Item::Poison(passed_on(poison, entry.name)));
                 }
             }
         }
@@ -97,6 +97,12 @@ impl<'a> Evaluator<'a> {
             self.arguments.truncate(base);
             let message = format!("`{}` takes {}, not {}", entry.name, expected(entry.arity), arguments.len());
             return Err(self.fault("function-arguments", span, message));
+        }
+        if let Some(given) = given
+            && let Some(chosen) = self.carried(entry, &given, span)?
+        {
+            self.arguments.truncate(base);
+            return Ok(chosen);
         }
         let values = self.arguments.get(base..).unwrap_or_default();
         let result = match is_comparison(entry.name) && mixes_numbers(values) {
@@ -156,6 +162,7 @@ impl<'a> Evaluator<'a> {
             | Native::HasKey
             | Native::Keys
             | Native::Values
+            | Native::Dig
             | Native::Pick
             | Native::Omit
             | Native::Merge
@@ -181,7 +188,7 @@ impl<'a> Evaluator<'a> {
                 other => Err(self.wrong_type(&other, "a boolean", given.span_of(2))),
             },
             _ => match given.at(0) {
-                Item::Poison(poison) => Err(self.poisoned_use(&poison, given.span, "a condition")),
+                Item::Poison(poison) if !poison.is_filled => Err(self.poisoned_use(&poison, given.span, "a condition")),
                 item => Ok(Item::Data(Value::Bool(self.is_empty_item(&item)))),
             },
         }
@@ -302,5 +309,6 @@ fn arity(native: Native) -> (usize, Option<usize>) {
         Native::Lookup => (4, Some(4)),
         Native::Coalesce | Native::Dict | Native::List | Native::Keys | Native::Concat => (0, None),
         Native::Hello => (0, Some(0)),
+        Native::Dig => (3, None),
     }
 }

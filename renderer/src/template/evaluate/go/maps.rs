@@ -57,6 +57,7 @@ impl<'a> Evaluator<'a> {
                 }
                 self.list_of(all, given.span)
             }
+            Native::Dig => self.dug(given),
             Native::Pick | Native::Omit => self.picked(given),
             Native::DeepCopy => self.copied(&given.at(0), given.span, 0),
             _ => self.merged(given),
@@ -75,6 +76,27 @@ impl<'a> Evaluator<'a> {
                 Err(self.wrong_type(&other, &wanted, given.span_of(at)))
             }
         }
+    }
+
+    /// What is in maps in maps, itself and no copy of it.
+    fn dug(&mut self, given: &Given<'a, '_>) -> Result<Item<'a>, Fault> {
+        let last = given.items.len().saturating_sub(1);
+        let Some(mut id) = self.map_at(given, last)? else {
+            return Err(self.wrong_type(&given.at(last), "a map for `dig`", given.span_of(last)));
+        };
+        let default = last.saturating_sub(1);
+        for at in 0..default {
+            let key = self.key_at(given, at)?;
+            let Some(found) = self.entry(id, &key, given.span)? else { return Ok(given.at(default)) };
+            if at + 1 == default {
+                return Ok(found);
+            }
+            id = match found {
+                Item::Map(below) => below,
+                other => return Err(self.wrong_type(&other, "a map for `dig`", given.span)),
+            };
+        }
+        Ok(given.at(default))
     }
 
     fn key_at(&mut self, given: &Given<'a, '_>, at: usize) -> Result<Arc<str>, Fault> {

@@ -48,6 +48,7 @@ impl<'a> Evaluator<'a> {
             Item::Slice(id) => Ok(!self.heap.list(*id).is_empty()),
             Item::Bytes(bytes) => Ok(!bytes.is_empty()),
             Item::ChartFiles(set) => Ok(!set.paths().is_empty()),
+            Item::Poison(poison) if poison.is_filled => Ok(true),
             Item::Poison(poison) => Err(self.poisoned_use(poison, span, "a condition")),
             Item::Missing(_)
             | Item::Facts(_)
