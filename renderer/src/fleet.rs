@@ -213,6 +213,8 @@ pub struct Component {
     pub chart: Option<Located<Arc<str>>>,
     /// Its version, if not from the channel.
     pub version: Option<Located<Arc<str>>>,
+    /// What its templates take for the name of the release, if not its own name.
+    pub release_name: Option<Arc<str>>,
     /// Whether it is on, if this file says so.
     pub enabled: Option<bool>,
     /// Which runtimes have it: in `fleet.yaml` only.

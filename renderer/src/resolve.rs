@@ -57,6 +57,8 @@ pub struct ResolvedComponent {
     pub depends_on: Vec<Arc<str>>,
     /// The account its objects are applied as.
     pub service_account: Option<Arc<str>>,
+    /// What its templates take for the name of the release.
+    pub release_name: Arc<str>,
     /// How long it may take to become healthy.
     pub timeout: Option<Arc<str>>,
     /// Where it was put into the runtime.
@@ -257,6 +259,7 @@ impl<'a> Resolving<'a> {
                 .find_map(|c| c.depends_on.as_ref())
                 .map_or_else(Vec::new, |all| all.iter().map(|dependency| dependency.value.clone()).collect()),
             service_account: both.iter().flatten().find_map(|c| c.service_account.clone()),
+            release_name: both.iter().flatten().find_map(|c| c.release_name.clone()).unwrap_or_else(|| name.clone()),
             timeout: both.iter().flatten().find_map(|c| c.timeout.clone()),
             origin: first.location(),
             name,

@@ -220,6 +220,7 @@ impl Reading<'_> {
             let finding = finding.at(Location::file(self.path("Chart.yaml")));
             self.findings.push(finding.help("put it into the charts/ of the charts that use it"));
         }
+        self.findings.extend(helm::unhonoured(&helm));
         let is_jinja = |name: &&String| name.starts_with("templates/") && tree::extension(name) == Some("j2");
         let jinja =
             entries.iter().filter(|(name, _)| is_jinja(name)).map(|(name, entry)| (name.clone(), entry.clone()));

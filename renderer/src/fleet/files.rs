@@ -234,8 +234,17 @@ impl Decoder {
 
     fn component(&mut self, name: &str, field: &Field<'_>, fleet: bool) -> Component {
         self.check_name(field.span, &field.path, name);
-        let mut known =
-            vec!["chart", "version", "namespace", "target", "dependsOn", "serviceAccountName", "timeout", "values"];
+        let mut known = vec![
+            "chart",
+            "version",
+            "releaseName",
+            "namespace",
+            "target",
+            "dependsOn",
+            "serviceAccountName",
+            "timeout",
+            "values",
+        ];
         known.push(if fleet { "selector" } else { "enabled" });
         let fields = self.map(field, &known);
         let get = |key: &str| fields.get(key);
@@ -245,6 +254,7 @@ impl Decoder {
             name: Located { value: name.into(), span: field.span },
             chart: get("chart").and_then(|field| self.name(field)),
             version: get("version").and_then(|field| self.version(field)),
+            release_name: get("releaseName").and_then(|field| self.name(field)).map(|name| name.value),
             enabled: get("enabled").filter(|_| !fleet).and_then(|field| self.boolean(field)),
             selector: get("selector").filter(|_| fleet).map(|field| self.selector(field)),
             namespace: get("namespace").and_then(|field| self.name(field)).map(|name| name.value),

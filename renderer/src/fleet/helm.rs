@@ -16,11 +16,13 @@ mod dependencies;
 mod ignore;
 mod metadata;
 mod read;
+mod unhonoured;
 mod values;
 
 pub use dependencies::{Enabled, resolve};
 pub use metadata::{Requirement, in_go};
 pub(crate) use read::{HELM_YAML, is_helm, read};
+pub use unhonoured::unhonoured;
 pub use values::{ValuesError, merge_files};
 
 /// One chart in Helm's shape, with the charts that are vendored below it.

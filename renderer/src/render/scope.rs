@@ -35,7 +35,7 @@ impl RenderFacts {
             ("target", Value::from(component.target.as_str())),
         ]);
         let release = dict([
-            ("name", text(&component.name)),
+            ("name", text(&component.release_name)),
             ("namespace", text(&component.namespace)),
             ("service", Value::from("Reeve")),
         ]);

@@ -20,6 +20,7 @@ impl ResolvedComponent {
             optional(&self.service_account),
             optional(&self.timeout),
             optional(&self.channel),
+            self.release_name.to_string(),
         ];
         let values = value::digest(&Value::Dict(self.values.clone()));
         let ids: [&[u8]; 2] = [&self.chart.id.0, values.bytes()];

@@ -12,11 +12,11 @@ use super::heap::{Heap, MapId, Shape};
 use super::item::{FileSet, Item, Tracked};
 use super::program::Program;
 use super::scope::{ChartFiles, Root, Scope};
-use super::syntax::Input;
+use super::syntax::{Input, location};
 use super::written::Written;
 use super::{Source, go, is_helper};
 use crate::budget::Budget;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Location};
 use crate::value::{Dict, Step, Value};
 
 /// The templates of one chart in Helm's syntax.
@@ -40,6 +40,14 @@ impl GoTemplates {
             }
         }
         if problems.is_empty() { Ok(Self { programs }) } else { Err(problems) }
+    }
+
+    /// Calls whose result cannot be what it is in Helm: the name of each function, and where.
+    pub fn unhonoured(&self) -> impl Iterator<Item = (&'static str, Location)> {
+        self.programs.iter().flat_map(|(_, program)| {
+            let place = |(name, span): &(&'static str, _)| (*name, location(&program.file, &program.text, *span));
+            program.unhonoured.iter().map(place)
+        })
     }
 
     /// Whether there are none.

@@ -39,15 +39,17 @@ pub(super) fn read(input: Input) -> Result<Program, Vec<Diagnostic>> {
         scope: Scope::new(),
         macros: Vec::new(),
         defines: Vec::new(),
+        unhonoured: Vec::new(),
         depth: 0,
         loops: 0,
     };
     let body = parser.template().map_err(finding)?;
-    let Parser { scope, macros, defines, .. } = parser;
+    let Parser { scope, macros, defines, unhonoured, .. } = parser;
     let Input { name, file, text, is_text } = input;
     let routine = Routine { body, names: scope.names };
     let syntax = Syntax::Go;
-    Ok(Program { name, file, text, is_text, routine, macros, loops: Vec::new(), exports: Vec::new(), defines, syntax })
+    let (loops, exports) = (Vec::new(), Vec::new());
+    Ok(Program { name, file, text, is_text, routine, macros, loops, exports, defines, unhonoured, syntax })
 }
 
 /// The variables of one template.
@@ -102,6 +104,7 @@ struct Parser<'t> {
     scope: Scope,
     macros: Vec<Macro>,
     defines: Vec<Define>,
+    unhonoured: Vec<(&'static str, Span)>,
     depth: u32,
     /// Loops around the statement.
     loops: u32,

@@ -37,6 +37,8 @@ pub(super) struct Program {
     pub exports: Vec<(Arc<str>, u32)>,
     /// Templates that Go's `define` and `block` declare: those of `macros`.
     pub defines: Vec<Define>,
+    /// Go: calls whose result cannot be what it is in Helm.
+    pub unhonoured: Vec<(&'static str, Span)>,
     /// Which syntax it is written in, for texts that it gives to `tpl`.
     pub syntax: Syntax,
 }

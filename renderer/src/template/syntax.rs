@@ -63,7 +63,8 @@ pub(super) fn read(text: Input) -> Result<Program, Vec<Diagnostic>> {
     let (macros, loops) = (reader.macros.into_iter().flatten().collect(), reader.loops.into_iter().flatten().collect());
     let routine = Routine { body, names };
     let (defines, syntax) = (Vec::new(), super::program::Syntax::Jinja);
-    Ok(Program { name, file, text, is_text, routine, macros, loops, exports, defines, syntax })
+    let unhonoured = Vec::new();
+    Ok(Program { name, file, text, is_text, routine, macros, loops, exports, defines, unhonoured, syntax })
 }
 
 fn configuration() -> SyntaxConfig {

@@ -109,8 +109,9 @@ fn a_field_of_a_helm_template_is_explained_by_the_value_behind_it() {
 /// What is wrong with the chart when a template of it writes this.
 fn said(template: &str) -> String {
     let tree = tree(&[("charts/web/1.0.0/templates/other.yaml", template)]);
-    let found: Vec<String> = crate::repository::findings(&tree).iter().map(ToString::to_string).collect();
-    found.join("\n")
+    let found = crate::repository::findings(&tree);
+    let errors: Vec<String> = found.iter().filter(|finding| finding.is_error()).map(ToString::to_string).collect();
+    errors.join("\n")
 }
 
 const OTHER: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\ndata:\n  a: ";
@@ -170,5 +171,35 @@ fn a_hook_that_helm_does_not_know_is_left_out() {
 #[test]
 fn what_is_hidden_below_templates_is_no_template_even_without_a_helmignore() {
     let tree = tree(&[("charts/web/1.0.0/templates/.helmignore", "a: b\n*.tmp\n")]);
-    assert_eq!(crate::repository::findings(&tree), []);
+    assert!(!crate::repository::findings(&tree).iter().any(reeve_renderer::diagnostic::Diagnostic::is_error));
+}
+
+#[test]
+fn functions_that_cannot_be_honoured_are_named_once_for_a_chart() {
+    let tree = tree(&[
+        ("charts/web/1.0.0/charts/sub/templates/tests/test.yaml", "a: {{ define \"unused\" }}{{ uuidv4 }}{{ end }}"),
+        ("charts/web/1.0.0/templates/_a.tpl", "{{ define \"a\" }}{{ randAlphaNum 5 }}{{ end }}"),
+        (
+            "charts/web/1.0.0/templates/other.yaml",
+            "{{ if lookup \"v1\" \"Secret\" \"\" \"x\" }}{{ randAlphaNum 5 }}{{ now }}{{ end }}",
+        ),
+    ]);
+    let (fleet, found) = load(&tree);
+    assert!(fleet.charts.contains_key("web"));
+    let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+    let expected = [
+        "charts/web/1.0.0/charts/sub/templates/tests/test.yaml:1:28: the chart calls `now`, `randAlphaNum`, `uuidv4`, whose result is another on every render",
+        "charts/web/1.0.0/templates/other.yaml:1:7: `lookup` finds nothing here: a commit renders the same in front of any cluster",
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_component_may_have_another_name_for_its_release() {
+    let runtime = "kind: Runtime\ncomponents:\n  web: {releaseName: shop}\n";
+    let tree = tree(&[("runtimes/us-1.yaml", runtime), ("layers/base.yaml", "kind: Layer\nvalues: {}\n")]);
+    let names: Vec<String> = seen(&tree).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["shop-sub", "shop-web"]);
+    let bundle = bundle(&tree, "us-1", &NoCache);
+    assert_eq!(&*bundle.components[0].name, "web");
 }

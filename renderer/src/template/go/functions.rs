@@ -135,6 +135,15 @@ pub(super) fn find(name: &str) -> Option<Function> {
         .map(|(name, instead)| Function::Poison(name, instead))
 }
 
+/// The name of a function whose result cannot be what it is in Helm.
+pub(super) fn unhonoured(function: Function) -> Option<&'static str> {
+    match function {
+        Function::Poison(name, _) => Some(name),
+        Function::Native(Native::Lookup) => Some("lookup"),
+        Function::Native(_) | Function::Library(_) => None,
+    }
+}
+
 /// The name that was probably meant.
 pub(super) fn nearest(name: &str) -> Option<&'static str> {
     let library = functions::all().into_iter().map(|entry| entry.name);

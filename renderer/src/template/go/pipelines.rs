@@ -176,7 +176,10 @@ impl Parser<'_> {
                 "false" => constant(Value::Bool(false)),
                 "nil" => Operand::Nil(span),
                 name => match functions::find(name) {
-                    Some(function) => Operand::Function(function, span),
+                    Some(function) => {
+                        self.unhonoured.extend(functions::unhonoured(function).map(|name| (name, span)));
+                        Operand::Function(function, span)
+                    }
                     None => return Err(unknown_function(name, span)),
                 },
             },
