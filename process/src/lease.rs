@@ -11,6 +11,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use k8s_openapi::api::coordination::v1::Lease;
 use kube::Client;
 
 use crate::boot_clock::BootClock;
@@ -54,6 +55,11 @@ pub fn identity() -> String {
     let host = rustix::system::uname();
     let host = host.nodename().to_string_lossy();
     format!("{host}_{:016x}", random())
+}
+
+/// Where the holder of a lease is found, for those who do not contend for it.
+pub fn holder_address(lease: &Lease) -> Option<SocketAddr> {
+    record::address(lease)
 }
 
 /// The gate, and the contender that must be polled for it to open: on a task of its own, so that nothing keeps it from

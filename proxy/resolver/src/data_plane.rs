@@ -1,0 +1,19 @@
+//! The data plane: takes, counts, holds and forwards requests. It never writes but the scale of a target that sleeps.
+
+use reeve_process::Process;
+
+use crate::args::{ClusterArgs, Failure};
+
+/// Flags of the data plane.
+#[derive(Clone, Debug, clap::Args)]
+pub struct DataPlaneArgs {
+    /// Name of this replica, unique among all: the pod's
+    #[arg(long, env = "POD_NAME", value_name = "NAME")]
+    pub replica: String,
+}
+
+/// Runs a replica until it is told to stop.
+pub async fn run(_args: DataPlaneArgs, _cluster: ClusterArgs, process: Process) -> Result<(), Failure> {
+    process.shutdown.draining().await;
+    Ok(())
+}
