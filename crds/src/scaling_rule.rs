@@ -1,7 +1,7 @@
 //! `ScalingRule`: when a target sleeps, how it is woken, how requests are held, and when the resolver leaves the path.
 //!
 //! Rendered from Git; its status is written by the resolver. How requests are answered is in `scaling_rule::traffic`,
-//! who else scales in `scaling_rule::keda`, how the path is switched in `scaling_rule::path`, what was seen in
+//! who else scales in `scaling_rule::keda`, when the resolver leaves the path in `scaling_rule::path`, what was seen in
 //! `scaling_rule::status`.
 
 use kube::CustomResource;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::duration::{self, Duration};
 use crate::reference::WorkloadRef;
-use crate::schema::{LABEL, OBJECT_NAME, closed_set, immutable, label_rule, rule};
+use crate::schema::{LABEL, closed_set, immutable, label_rule, rule};
 
 pub mod keda;
 pub mod path;
@@ -18,7 +18,7 @@ pub mod status;
 pub mod traffic;
 
 use keda::Keda;
-use path::{HandOver, Idleness, Readiness, Switch};
+use path::{HandOver, Readiness};
 pub use status::ScalingRuleStatus;
 use traffic::{Answer, Hold, Traffic};
 
@@ -62,7 +62,6 @@ use traffic::{Answer, Hold, Traffic};
     printcolumn(name = "Target", type_ = "string", json_path = ".status.target.name", priority = 1),
     printcolumn(name = "Wake", type_ = "integer", json_path = ".spec.replicas.wake", priority = 1),
     printcolumn(name = "Max", type_ = "integer", json_path = ".spec.replicas.max", priority = 1),
-    printcolumn(name = "Switch", type_ = "string", json_path = ".spec.switch.method", priority = 1),
     printcolumn(
         name = "Message",
         type_ = "string",
@@ -77,7 +76,11 @@ use traffic::{Answer, Hold, Traffic};
         "leave spec.scaleTarget as it was, set or unset: for another target create another ScalingRule and delete this one",
     ),
     rule(
-        "!has(self.replicas.max) || self.replicas.max <= self.replicas.wake || self.handOver.policy == 'Never' || (has(self.keda) && has(self.keda.triggers) && self.keda.triggers.size() > 0)",
+        "!has(self.replicas.max) || self.replicas.max <= self.replicas.wake || has(self.keda)",
+        "add spec.keda, or write spec.replicas.max no higher than spec.replicas.wake: above wake it is KEDA that scales",
+    ),
+    rule(
+        "!has(self.keda) || !has(self.replicas.max) || self.replicas.max <= self.replicas.wake || self.handOver.policy == 'Never' || (has(self.keda.triggers) && self.keda.triggers.size() > 0)",
         "add a trigger such as cpu or prometheus to spec.keda.triggers, or write spec.handOver.policy: Never: once Reeve leaves the path its own metric is gone and the target would shrink under load",
     ),
 ]))]
@@ -101,20 +104,14 @@ pub struct ScalingRuleSpec {
     #[serde(default = "default_idle_after")]
     #[schemars(extend("x-kubernetes-validations" = duration::between("1s", "168h")))]
     pub idle_after: Duration,
-    /// How idleness is known.
-    #[serde(default)]
-    pub idleness: Idleness,
+    /// How long the target stays awake at least, from when its first pod is ready, so that rare requests do not start
+    /// and stop it all the time.
+    #[serde(default = "default_min_awake")]
+    #[schemars(extend("x-kubernetes-validations" = duration::between("0s", "24h")))]
+    pub min_awake: Duration,
     /// How many replicas there may be.
     #[serde(default)]
     pub replicas: Replicas,
-    /// What else wakes when this rule wakes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wake_with: Option<WakeWith>,
-    /// How often the target may be woken within an hour; further requests are refused until the hour is over. 0 means
-    /// as often as needed.
-    #[serde(default)]
-    #[schemars(range(min = 0, max = 3600))]
-    pub max_wakes_per_hour: i32,
     /// When a pod may get its first request.
     #[serde(default)]
     pub readiness: Readiness,
@@ -138,13 +135,11 @@ pub struct ScalingRuleSpec {
     /// When the resolver leaves the path and when it comes back to look.
     #[serde(default)]
     pub hand_over: HandOver,
-    /// How traffic is led to the resolver and away from it.
-    #[serde(default, rename = "switch")]
-    pub switch: Switch,
     /// The KEDA object of this rule. Without it Reeve alone scales, between zero and replicas.wake.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keda: Option<Keda>,
-    /// Take the resolver out of the path, wake the target and leave it alone.
+    /// Take the resolver out of the path and leave the target alone. If it was Reeve that put the target to sleep it is
+    /// woken first; after that it is never scaled, so that a replica count of zero written by a person stays.
     #[serde(default)]
     pub suspend: bool,
 }
@@ -156,10 +151,6 @@ pub struct ServiceRef {
     /// Name of the Service, in the namespace of this object.
     #[schemars(length(min = 1, max = LABEL))]
     pub name: String,
-    /// Names or numbers of the ports that count, such as http or "8080", in quotes. Empty means all of them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 16), inner(length(min = 1, max = LABEL)), extend("x-kubernetes-list-type" = "set"))]
-    pub ports: Vec<String>,
 }
 
 /// Whether a rule acts.
@@ -206,24 +197,6 @@ impl Replicas {
     }
 }
 
-/// What else wakes when a rule wakes. Either group or rules.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-#[schemars(extend("x-kubernetes-validations" = [rule(
-    "has(self.group) != (has(self.rules) && self.rules.size() > 0)",
-    "write either group, for rules that wake together, or rules, for those that this one wakes",
-)]))]
-pub struct WakeWith {
-    /// All rules of the namespace with the same group wake together, and sleep only when all are idle.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = LABEL), extend("x-kubernetes-validations" = [label_rule()]))]
-    pub group: Option<String>,
-    /// ScalingRules of the namespace that wake when this one does, such as the API behind a front end.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 16), inner(length(min = 1, max = OBJECT_NAME)), extend("x-kubernetes-list-type" = "set"))]
-    pub rules: Vec<String>,
-}
-
 /// A time in which the target is kept awake.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -257,6 +230,10 @@ pub struct AwakeWindow {
 
 fn default_idle_after() -> Duration {
     Duration::from_secs(300)
+}
+
+fn default_min_awake() -> Duration {
+    Duration::from_secs(60)
 }
 
 fn default_answer_probes() -> bool {

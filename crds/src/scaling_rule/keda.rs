@@ -1,4 +1,4 @@
-//! The KEDA object that belongs to a rule.
+//! The ScaledObject of KEDA that belongs to a rule.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,10 @@ use serde::{Deserialize, Serialize};
 use crate::duration::{self, Duration};
 use crate::schema::{LABEL, OBJECT_NAME, closed_set, label_rule, rule};
 
-/// The KEDA object of a rule. The rule owns it whole; triggers of the service go here.
+/// The ScaledObject of a rule. The rule owns it whole; triggers of the service go here.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", default)]
-#[schemars(extend("x-kubernetes-validations" = [rule(
-    "self.kind != 'ScaledJob' || self.metric == 'Concurrency'",
-    "write metric: Concurrency: a ScaledJob counts the requests that wait, not their rate",
-)]))]
 pub struct Keda {
-    /// Which object of KEDA.
-    pub kind: KedaKind,
     /// Take over a KEDA object that exists for the target. Otherwise it is a conflict.
     pub adopt: bool,
     /// What Reeve's own trigger tells KEDA.
@@ -44,7 +38,6 @@ pub struct Keda {
 impl Default for Keda {
     fn default() -> Self {
         Self {
-            kind: KedaKind::ScaledObject,
             adopt: false,
             metric: Metric::Concurrency,
             target_per_replica: 100,
@@ -54,17 +47,6 @@ impl Default for Keda {
             scale_down_stabilization: None,
         }
     }
-}
-
-/// Which object of KEDA.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
-#[schemars(transform = closed_set)]
-pub enum KedaKind {
-    /// replicas of a workload.
-    #[default]
-    ScaledObject,
-    /// a Job for each request that waits; pods of the Jobs must match the Services.
-    ScaledJob,
 }
 
 /// What Reeve's own trigger tells KEDA.

@@ -1,10 +1,10 @@
-//! How the resolver gets into the path of traffic, what it learns there, and when it leaves.
+//! When the resolver leaves the path of traffic and comes back, and when a pod gets its first request.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::duration::{self, Duration};
-use crate::schema::{LABEL, OBJECT_NAME, closed_set, rule};
+use crate::schema::{closed_set, rule};
 
 /// When the resolver leaves the path and when it comes back to look.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -55,59 +55,6 @@ pub enum HandOverPolicy {
     Never,
 }
 
-/// How idleness is known.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase", default)]
-#[schemars(extend("x-kubernetes-validations" = [rule(
-    "(self.from == 'Prometheus') == has(self.prometheus)",
-    "write from: Prometheus together with prometheus, or neither of them",
-)]))]
-pub struct Idleness {
-    /// Who tells.
-    pub from: IdlenessSource,
-    /// What to ask Prometheus.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub prometheus: Option<PrometheusQuery>,
-}
-
-/// Who tells that a target is idle.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
-#[schemars(transform = closed_set)]
-pub enum IdlenessSource {
-    /// the resolver, which sees every request while it is in the path.
-    #[default]
-    Path,
-    /// a query; the target is idle while its result is below a threshold.
-    Prometheus,
-}
-
-/// A query that tells whether a target is idle. Without an answer the target counts as busy.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PrometheusQuery {
-    /// Address of Prometheus, such as http://prometheus.monitoring:9090.
-    #[schemars(
-        length(max = 1024),
-        extend("x-kubernetes-validations" = [rule(
-            "self.matches('^https?://[^ ]+$')",
-            "write an address that starts with http:// or https://, such as http://prometheus.monitoring:9090",
-        )])
-    )]
-    pub address: String,
-    /// The query, with one number as its result.
-    #[schemars(length(min = 1, max = 4096))]
-    pub query: String,
-    /// Below which the target is idle, as a decimal number such as 0.5.
-    #[schemars(
-        length(max = 32),
-        extend("x-kubernetes-validations" = [rule(
-            "self.matches('^[0-9]+([.][0-9]+)?$')",
-            "write a decimal number in quotes, such as \"1\" or \"0.5\"",
-        )])
-    )]
-    pub threshold: String,
-}
-
 /// When a pod may get its first request.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -135,62 +82,4 @@ pub enum ReadinessSource {
     Kubelet,
     /// the resolver, which asks the pod itself and is often a second earlier.
     Probe,
-}
-
-/// How traffic is led to the resolver and away from it.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase", default)]
-#[schemars(extend("x-kubernetes-validations" = [
-    rule(
-        "(self.method == 'VirtualService') == has(self.virtualService)",
-        "write method: VirtualService together with virtualService, or neither of them",
-    ),
-    rule(
-        "self.method == 'EndpointSlice' || self.capture == 'Selector'",
-        "remove capture: only method: EndpointSlice knows it",
-    ),
-]))]
-pub struct Switch {
-    /// What is written to lead traffic.
-    pub method: SwitchMethod,
-    /// How pods are taken out of the Service before the target sleeps. Only for method EndpointSlice.
-    pub capture: Capture,
-    /// The VirtualService whose routes are written.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub virtual_service: Option<VirtualServiceRef>,
-}
-
-/// What is written to lead traffic.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
-#[schemars(transform = closed_set)]
-pub enum SwitchMethod {
-    /// EndpointSlices of the Service: any protocol, any caller.
-    #[default]
-    EndpointSlice,
-    /// routes of an Istio VirtualService: HTTP in the mesh.
-    VirtualService,
-}
-
-/// How pods are taken out of a Service.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
-#[schemars(transform = closed_set)]
-pub enum Capture {
-    /// the Service's selector is made to match nothing while it is needed; no request is lost.
-    #[default]
-    Selector,
-    /// the selector is left alone; requests that are under way when pods stop may fail.
-    Merge,
-}
-
-/// An Istio VirtualService.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct VirtualServiceRef {
-    /// Name of the VirtualService, in the namespace of this object.
-    #[schemars(length(min = 1, max = OBJECT_NAME))]
-    pub name: String,
-    /// Names of its HTTP routes that lead to the target. Empty means all routes to the Services.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 32), inner(length(min = 1, max = LABEL)), extend("x-kubernetes-list-type" = "set"))]
-    pub routes: Vec<String>,
 }

@@ -39,10 +39,15 @@ pub struct ScalingRuleStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub replicas: Option<i32>,
-    /// How many replicas the target had before Reeve first scaled it; it gets them back when the rule is deleted.
+    /// How many replicas the target had before Reeve put it to sleep; there only while it sleeps by Reeve's hand. It gets
+    /// them back when the rule is suspended or deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub restore_replicas: Option<i32>,
+    /// How many replicas of the resolver take traffic for this rule.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub resolvers: Option<i32>,
     /// How many requests waited, over all resolvers, when this status was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
@@ -77,19 +82,23 @@ pub struct ScalingRuleStatus {
 }
 
 /// Where the traffic goes.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, JsonSchema, Ord, PartialEq, PartialOrd, Serialize)]
 #[schemars(transform = closed_set)]
 pub enum TrafficMode {
     /// straight to the pods; the resolver is out of the path.
     Direct,
+    /// to the pods and more and more through the resolver, which is about to be proven the only way.
+    Entering,
     /// through the resolver to the pods.
     Proxied,
-    /// to the resolver, which proves that nothing else reaches the pods before they are stopped.
+    /// to the resolver, which lets nothing more through before the pods are stopped.
     Draining,
     /// to the resolver; the target is at zero.
     Asleep,
     /// to the resolver, which holds requests until the first pod is ready.
     Waking,
+    /// to the pods again; the resolver forwards what still reaches it.
+    HandingOver,
     /// straight to the pods because no resolver lives; the target is kept awake.
     FailOpen,
     /// wherever it went before: mode Observe, suspended, or unsupported.
@@ -170,6 +179,10 @@ pub struct ResolverPort {
     /// Port of the Service.
     #[schemars(range(min = 1, max = 65535))]
     pub port: i32,
+    /// Name of that port, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = LABEL))]
+    pub name: Option<String>,
     /// Port of the resolver.
     #[schemars(range(min = 1, max = 65535))]
     pub resolver_port: i32,

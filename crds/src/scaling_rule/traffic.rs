@@ -12,28 +12,25 @@ use crate::schema::{LABEL, closed_set, label_rule, rule};
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Hold {
-    /// How long a request waits at most; then it is answered 503 with Retry-After, or by the fallback. A shorter
-    /// deadline that the request itself carries, such as grpc-timeout, counts first.
+    /// How long a request waits at most; then it is answered 504. A shorter deadline that the request itself carries, in
+    /// grpc-timeout or X-Request-Timeout, counts first.
     #[schemars(extend("x-kubernetes-validations" = duration::between("100ms", "1h")))]
     pub timeout: Duration,
     /// How many requests of this rule may wait in each resolver; one more is answered 503 with Retry-After.
     #[schemars(range(min = 1, max = 100_000))]
     pub max_requests: i32,
+    /// How many of them one client may have, by its address; one more is answered 503 with Retry-After. 0 means that
+    /// clients are not told apart.
+    #[schemars(range(min = 0, max = 100_000))]
+    pub max_requests_per_client: i32,
     /// How much memory, in MiB, the waiting requests of this rule may take in each resolver.
     #[schemars(range(min = 1, max = 4096))]
     #[serde(rename = "maxMemoryMiB")]
     pub max_memory_mib: i32,
-    /// How much of a request's body, in KiB, is kept to send it again if a pod could not be reached. 0 keeps nothing.
-    #[schemars(range(min = 0, max = 1024))]
-    #[serde(rename = "replayBodyKiB")]
-    pub replay_body_kib: i32,
     /// How many requests one new replica gets at once when the held are let go; the rest follow as it answers. 0 means
     /// all of them.
     #[schemars(range(min = 0, max = 100_000))]
     pub release_per_replica: i32,
-    /// Service that answers when a request waited too long.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fallback: Option<Fallback>,
     /// What browsers and others get at once instead of waiting, where spec.traffic says Page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page: Option<Response>,
@@ -44,25 +41,12 @@ impl Default for Hold {
         Self {
             timeout: Duration::from_secs(60),
             max_requests: 1000,
+            max_requests_per_client: 0,
             max_memory_mib: 64,
-            replay_body_kib: 0,
             release_per_replica: 0,
-            fallback: None,
             page: None,
         }
     }
-}
-
-/// A Service that answers instead.
-#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Fallback {
-    /// Name of the Service, in the namespace of this object.
-    #[schemars(length(min = 1, max = LABEL))]
-    pub service: String,
-    /// Port of the Service.
-    #[schemars(range(min = 1, max = 65535))]
-    pub port: i32,
 }
 
 /// What callers get while the target sleeps, by where they are.

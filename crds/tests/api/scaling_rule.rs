@@ -19,25 +19,19 @@ pub(super) fn subject() -> Subject {
 
 fn spec() -> Value {
     json!({
-        "services": [{ "name": "web", "ports": ["http"] }],
+        "services": [{ "name": "web" }],
         "scaleTarget": { "apiVersion": "apps/v1", "kind": "Deployment", "name": "web" },
         "mode": "Enforce",
         "idleAfter": "5m",
-        "idleness": {
-            "from": "Prometheus",
-            "prometheus": { "address": "http://prometheus.monitoring:9090", "query": "sum(rate(requests[5m]))", "threshold": "0.5" }
-        },
+        "minAwake": "1m",
         "replicas": { "wake": 2, "max": 10, "heldPerReplica": 50 },
-        "wakeWith": { "group": "shop" },
-        "maxWakesPerHour": 60,
         "readiness": { "from": "Probe", "path": "/ready" },
         "hold": {
             "timeout": "1m",
             "maxRequests": 1000,
+            "maxRequestsPerClient": 100,
             "maxMemoryMiB": 64,
-            "replayBodyKiB": 64,
             "releasePerReplica": 20,
-            "fallback": { "service": "sorry", "port": 80 },
             "page": { "status": 503, "headers": { "Content-Type": "text/html" }, "body": "<p>Waking up</p>" }
         },
         "traffic": { "outside": "Page", "inside": "Hold" },
@@ -59,11 +53,6 @@ fn spec() -> Value {
             "lookAfter": "1m",
             "lookAfterMax": "30m"
         },
-        "switch": {
-            "method": "VirtualService",
-            "capture": "Selector",
-            "virtualService": { "name": "web", "routes": ["main"] }
-        },
         "keda": keda(),
         "suspend": false
     })
@@ -71,7 +60,6 @@ fn spec() -> Value {
 
 fn keda() -> Value {
     json!({
-        "kind": "ScaledObject",
         "adopt": false,
         "metric": "Concurrency",
         "targetPerReplica": 100,
@@ -98,6 +86,7 @@ fn status() -> Value {
         "target": { "apiVersion": "apps/v1", "kind": "Deployment", "name": "web" },
         "replicas": 0,
         "restoreReplicas": 3,
+        "resolvers": 2,
         "held": 0,
         "lastRequestTime": "2026-11-16T12:00:00Z",
         "lastColdStart": {
@@ -114,7 +103,7 @@ fn status() -> Value {
         },
         "totals": { "sleeps": 14, "wakes": 14, "asleep": "14h10m", "refused": 0 },
         "observed": { "sleeps": 2, "wakes": 2, "asleep": "3h", "refused": 0 },
-        "ports": [{ "service": "web", "port": 80, "resolverPort": 20001 }],
+        "ports": [{ "service": "web", "port": 80, "name": "http", "resolverPort": 20001 }],
         "uncoveredServices": ["web-admin"],
         "kedaObject": "web"
     })
@@ -142,7 +131,6 @@ fn identity_cases() -> Vec<Case> {
 
 fn replica_cases() -> Vec<Case> {
     let signal = "add a trigger such as cpu or prometheus to spec.keda.triggers, or write spec.handOver.policy: Never: once Reeve leaves the path its own metric is gone and the target would shrink under load";
-    let wake = "write either group, for rules that wake together, or rules, for those that this one wakes";
     vec![
         case(
             "a rule wakes no more than it may have",
@@ -154,23 +142,13 @@ fn replica_cases() -> Vec<Case> {
         case("a rule that leaves the path has another signal", "spec", signal)
             .refuses(json!({ "keda": { "triggers": [] } }))
             .accepts(json!({ "keda": { "triggers": [] }, "handOver": { "policy": "Never" } })),
-        case("a rule without KEDA that leaves the path has no more than it wakes", "spec", signal)
-            .refuses(json!({ "keda": null }))
-            .accepts(json!({ "keda": null, "replicas": { "max": 2 } })),
-        case("a rule wakes a group or others", "spec.wakeWith", wake)
-            .refuses(json!({ "wakeWith": { "rules": ["api"] } }))
-            .accepts(json!({ "wakeWith": { "group": null, "rules": ["api"] } })),
-        case("a rule that wakes others names them", "spec.wakeWith", wake)
-            .refuses(json!({ "wakeWith": { "group": null } }))
-            .accepts(json!({ "wakeWith": null })),
         case(
-            "a Job is started by what waits",
-            "spec.keda",
-            "write metric: Concurrency: a ScaledJob counts the requests that wait, not their rate",
+            "a rule without KEDA has no more than it wakes",
+            "spec",
+            "add spec.keda, or write spec.replicas.max no higher than spec.replicas.wake: above wake it is KEDA that scales",
         )
-        .given(json!({ "keda": { "kind": "ScaledJob" } }))
-        .refuses(json!({ "keda": { "metric": "RequestRate" } }))
-        .accepts(json!({ "keda": { "metric": "Concurrency" } })),
+        .refuses(json!({ "keda": null }))
+        .accepts(json!({ "keda": null, "replicas": { "max": 2 } })),
         case(
             "Reeve's own trigger keeps its name",
             "spec.keda.triggers[].name",
@@ -241,43 +219,12 @@ fn window_cases() -> Vec<Case> {
 }
 
 fn path_cases() -> Vec<Case> {
-    let prometheus = "write from: Prometheus together with prometheus, or neither of them";
-    let method = "write method: VirtualService together with virtualService, or neither of them";
     vec![
-        case("Prometheus is asked something", "spec.idleness", prometheus)
-            .refuses(json!({ "idleness": { "prometheus": null } }))
-            .accepts(json!({ "idleness": { "from": "Path", "prometheus": null } })),
-        case("a question is for Prometheus", "spec.idleness", prometheus)
-            .refuses(json!({ "idleness": { "from": "Path" } }))
-            .accepts(json!({ "idleness": { "from": "Prometheus" } })),
-        case(
-            "Prometheus has an address",
-            "spec.idleness.prometheus.address",
-            "write an address that starts with http:// or https://, such as http://prometheus.monitoring:9090",
-        )
-        .refuses(json!({ "idleness": { "prometheus": { "address": "prometheus:9090" } } }))
-        .accepts(json!({ "idleness": { "prometheus": { "address": "https://prometheus:9090" } } })),
-        case(
-            "a threshold is a number",
-            "spec.idleness.prometheus.threshold",
-            "write a decimal number in quotes, such as \"1\" or \"0.5\"",
-        )
-        .refuses(json!({ "idleness": { "prometheus": { "threshold": "few" } } }))
-        .accepts(json!({ "idleness": { "prometheus": { "threshold": "3" } } })),
         case("a probe's path is absolute", "spec.readiness.path", "write a path that starts with /, such as /healthz")
             .refuses(json!({ "readiness": { "path": "ready" } }))
             .accepts(json!({ "readiness": { "path": "/" } })),
         case("looks grow apart", "spec.handOver", "write a value of lookAfterMax that is not below lookAfter")
             .refuses(json!({ "handOver": { "lookAfter": "1h" } }))
             .accepts(json!({ "handOver": { "lookAfter": "1h", "lookAfterMax": "60m" } })),
-        case("a switch by VirtualService has one", "spec.switch", method)
-            .refuses(json!({ "switch": { "virtualService": null } }))
-            .accepts(json!({ "switch": { "method": "EndpointSlice", "virtualService": null } })),
-        case("a VirtualService is for a switch by it", "spec.switch", method)
-            .refuses(json!({ "switch": { "method": "EndpointSlice" } }))
-            .accepts(json!({ "switch": null })),
-        case("a capture is for EndpointSlices", "spec.switch", "remove capture: only method: EndpointSlice knows it")
-            .refuses(json!({ "switch": { "capture": "Merge" } }))
-            .accepts(json!({ "switch": { "method": "EndpointSlice", "capture": "Merge", "virtualService": null } })),
     ]
 }

@@ -5,8 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use reeve_crds::scaling_rule::keda::KedaKind;
-use reeve_crds::scaling_rule::path::{Capture, SwitchMethod};
 use reeve_crds::scaling_rule::{RuleMode, ScalingRuleSpec};
 use reeve_crds::{GROUP, ObjectRef};
 use serde::Deserialize as _;
@@ -52,21 +50,10 @@ impl Found {
             Some(target) => vec![local(group(&target.api_version), &target.kind, &target.name)],
             None => behind_services(rule, spec, objects),
         };
-        match (spec.switch.method, spec.switch.capture) {
-            (SwitchMethod::EndpointSlice, Capture::Selector) => {
-                for service in &spec.services {
-                    self.add(local("", "Service", &service.name), &["spec", "selector"]);
-                }
-            }
-            (SwitchMethod::EndpointSlice, Capture::Merge) => {}
-            (SwitchMethod::VirtualService, _) => {
-                // The list of routes is atomic: whoever writes one owns them all.
-                if let Some(routes) = &spec.switch.virtual_service {
-                    self.add(local("networking.istio.io", "VirtualService", &routes.name), &["spec", "http"]);
-                }
-            }
+        for service in &spec.services {
+            self.add(local("", "Service", &service.name), &["spec", "selector"]);
         }
-        let adopts = spec.keda.as_ref().is_some_and(|keda| keda.adopt && keda.kind == KedaKind::ScaledObject);
+        let adopts = spec.keda.as_ref().is_some_and(|keda| keda.adopt);
         for target in targets {
             if adopts {
                 for scaler in scalers_of(&target, objects) {

@@ -296,20 +296,10 @@ fn a_rule_takes_the_replicas_of_its_target_and_the_selector_of_its_services() {
 }
 
 #[test]
-fn what_a_rule_takes_depends_on_how_it_switches() {
-    let with = |more: Value| {
-        let mut spec =
-            json!({ "services": [{ "name": "web" }], "scaleTarget": { "kind": "StatefulSet", "name": "db" } });
-        spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        told(&[rule(&spec)])
-    };
+fn a_rule_that_only_watches_takes_nothing_nor_does_what_is_no_rule() {
+    let watching = json!({ "services": [{ "name": "web" }], "scaleTarget": { "name": "web" }, "mode": "Observe" });
 
-    assert_eq!(with(json!({ "switch": { "capture": "Merge" } })), ["StatefulSet shop/db: /spec/replicas"]);
-    assert_eq!(
-        with(json!({ "switch": { "method": "VirtualService", "virtualService": { "name": "routes" } } })),
-        ["StatefulSet shop/db: /spec/replicas", "VirtualService shop/routes: /spec/http"]
-    );
-    assert_eq!(with(json!({ "mode": "Observe" })), Vec::<String>::new());
+    assert_eq!(told(&[rule(&watching)]), Vec::<String>::new());
     assert_eq!(told(&[rule(&json!({ "services": "wrong" }))]), Vec::<String>::new());
 }
 
@@ -326,14 +316,14 @@ fn a_rule_without_a_target_takes_the_workloads_behind_its_services() {
         "spec": { "selector": { "app": "web" } },
     });
     let objects = [
-        rule(&json!({ "services": [{ "name": "web" }], "switch": { "capture": "Merge" } })),
+        rule(&json!({ "services": [{ "name": "web" }] })),
         service,
         workload("Deployment", "shop", "web", "web"),
         workload("Deployment", "shop", "other", "other"),
         workload("Deployment", "elsewhere", "web", "web"),
     ];
 
-    assert_eq!(told(&objects), ["Deployment shop/web: /spec/replicas"]);
+    assert_eq!(told(&objects), ["Service shop/web: /spec/selector", "Deployment shop/web: /spec/replicas"]);
 }
 
 #[test]
@@ -346,14 +336,17 @@ fn a_scaled_object_is_the_rules_only_if_it_adopts_it() {
     };
     let rule = |keda: Value| {
         rule(&json!({
-            "services": [{ "name": "web" }], "scaleTarget": { "name": "web" }, "switch": { "capture": "Merge" }, "keda": keda,
+            "services": [{ "name": "web" }], "scaleTarget": { "name": "web" }, "keda": keda,
         }))
     };
 
     let adopted = told(&[rule(json!({ "adopt": true })), scaler(&json!({ "name": "web" }))]);
-    assert_eq!(adopted, ["Deployment shop/web: /spec/replicas", "ScaledObject shop/s: /spec"]);
+    assert_eq!(
+        adopted,
+        ["Service shop/web: /spec/selector", "Deployment shop/web: /spec/replicas", "ScaledObject shop/s: /spec"]
+    );
     let left = told(&[rule(json!({})), scaler(&json!({ "name": "web" }))]);
-    assert_eq!(left, ["Deployment shop/web: /spec/replicas"]);
+    assert_eq!(left, ["Service shop/web: /spec/selector", "Deployment shop/web: /spec/replicas"]);
     let of_another = told(&[rule(json!({ "adopt": true })), scaler(&json!({ "name": "web", "kind": "StatefulSet" }))]);
-    assert_eq!(of_another, ["Deployment shop/web: /spec/replicas"]);
+    assert_eq!(of_another, ["Service shop/web: /spec/selector", "Deployment shop/web: /spec/replicas"]);
 }
