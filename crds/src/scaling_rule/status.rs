@@ -32,6 +32,10 @@ pub struct ScalingRuleStatus {
     /// Since when the mode is what it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode_since: Option<Time>,
+    /// How often the mode has changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub mode_changes: Option<i64>,
     /// What is scaled: spec.scaleTarget, or what the Services led to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<WorkloadRef>,

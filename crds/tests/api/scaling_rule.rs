@@ -83,6 +83,7 @@ fn status() -> Value {
         "conditions": conditions(),
         "mode": "Asleep",
         "modeSince": "2026-11-16T12:00:00Z",
+        "modeChanges": 28,
         "target": { "apiVersion": "apps/v1", "kind": "Deployment", "name": "web" },
         "replicas": 0,
         "restoreReplicas": 3,

@@ -128,6 +128,9 @@ pub struct RuleReport {
     /// The mode by which it acts, as it read it in the status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<TrafficMode>,
+    /// `status.modeChanges` as it stood beside that mode: tells one `Draining` from the next.
+    #[serde(default)]
+    pub mode_changes: i64,
     /// Whether no request that comes from now on is forwarded: in `Draining` and `Asleep`, once that is so.
     pub holding: bool,
     /// Requests and upgraded connections that were forwarded and have not ended.
