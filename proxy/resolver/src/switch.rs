@@ -6,6 +6,8 @@ use reeve_process::Process;
 
 use crate::args::{ClusterArgs, Failure};
 
+pub mod machine;
+
 /// Flags of the switch.
 #[derive(Clone, Debug, clap::Args)]
 pub struct SwitchArgs {
