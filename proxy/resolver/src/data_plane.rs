@@ -4,6 +4,27 @@ use reeve_process::Process;
 
 use crate::args::{ClusterArgs, Failure};
 
+mod answer;
+mod body;
+mod connection;
+mod deadline;
+mod forward;
+mod headers;
+mod hold;
+mod lane;
+mod listener;
+mod plane;
+mod prefixed;
+mod refusal;
+mod rule;
+mod settings;
+mod table;
+mod tap;
+mod upstream;
+
+#[cfg(test)]
+mod tests;
+
 /// Flags of the data plane.
 #[derive(Clone, Debug, clap::Args)]
 pub struct DataPlaneArgs {
