@@ -3,29 +3,29 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// In the selector of a captured Service; no pod has it. The value is the name of the rule.
-pub const CAPTURE_KEY: &str = "reeve.dev/captured";
+pub(super) const CAPTURE_KEY: &str = "reeve.dev/captured";
 /// On a captured Service: since when. Pods that are older may have connections that bypass the resolver.
-pub const CAPTURED_AT: &str = "reeve.dev/captured-at";
+pub(super) const CAPTURED_AT: &str = "reeve.dev/captured-at";
 /// On our slices: the name of the rule.
-pub const SLICE_LABEL: &str = "reeve.dev/capture";
+pub(super) const SLICE_LABEL: &str = "reeve.dev/capture";
 /// Whose slices they are; the controller of Kubernetes leaves those of others alone.
-pub const SLICE_MANAGER: &str = "resolver.reeve.dev";
-pub const MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
-pub const SERVICE_NAME: &str = "kubernetes.io/service-name";
+pub(super) const SLICE_MANAGER: &str = "resolver.reeve.dev";
+pub(super) const MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
+pub(super) const SERVICE_NAME: &str = "kubernetes.io/service-name";
 /// On a rule: its path is taken down before it goes.
-pub const FINALIZER: &str = "reeve.dev/resolver";
+pub(super) const FINALIZER: &str = "reeve.dev/resolver";
 /// Under which the switch writes.
-pub const FIELD_MANAGER: &str = "reeve-resolver";
+pub(super) const FIELD_MANAGER: &str = "reeve-resolver";
 /// Longest name of a Service, and longest value of a label.
-pub const LABEL: usize = 63;
+pub(super) const LABEL: usize = 63;
 
 /// The headless Service through which the resolver finds the pods of a captured one.
-pub fn shadow(service: &str) -> String {
+pub(super) fn shadow(service: &str) -> String {
     suffixed(service, "reeve-shadow")
 }
 
 /// Our slice of a Service.
-pub fn slice(service: &str, family: &str) -> String {
+pub(super) fn slice(service: &str, family: &str) -> String {
     suffixed(service, &format!("reeve-{}", family.to_lowercase()))
 }
 

@@ -16,25 +16,25 @@ use crate::report::{RULE_LABEL, SERVICE_LABEL};
 
 /// A replica of the data plane whose address may stand in a slice.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub struct Resolver {
+pub(super) struct Resolver {
     pub name: String,
     pub addresses: Vec<IpAddr>,
     pub node: Option<String>,
 }
 
 /// The selector as its owner wrote it: without our key.
-pub fn selector(service: &Service) -> BTreeMap<String, String> {
+pub(super) fn selector(service: &Service) -> BTreeMap<String, String> {
     let mut selector = service.spec.as_ref().and_then(|spec| spec.selector.clone()).unwrap_or_default();
     selector.remove(names::CAPTURE_KEY);
     selector
 }
 
 /// The rule that has captured a Service.
-pub fn captured_by(service: &Service) -> Option<&str> {
+pub(super) fn captured_by(service: &Service) -> Option<&str> {
     service.spec.as_ref()?.selector.as_ref()?.get(names::CAPTURE_KEY).map(String::as_str)
 }
 
-pub fn captured_at(service: &Service) -> Option<Timestamp> {
+pub(super) fn captured_at(service: &Service) -> Option<Timestamp> {
     service.annotations().get(names::CAPTURED_AT)?.parse().ok()
 }
 
@@ -44,7 +44,7 @@ fn token(key: &str) -> String {
 }
 
 /// Adds our key, and nothing if the Service changed since it was read.
-pub fn capture(service: &Service, rule: &str, now: Timestamp) -> Value {
+pub(super) fn capture(service: &Service, rule: &str, now: Timestamp) -> Value {
     let mut patch = vec![json!({
         "op": "test", "path": "/metadata/resourceVersion", "value": service.resource_version(),
     })];
@@ -60,7 +60,7 @@ pub fn capture(service: &Service, rule: &str, now: Timestamp) -> Value {
 }
 
 /// Takes our key out again; a selector is never emptied, since ours was not its only key.
-pub fn release(service: &Service) -> Value {
+pub(super) fn release(service: &Service) -> Value {
     let mut patch = vec![json!({
         "op": "test", "path": "/metadata/resourceVersion", "value": service.resource_version(),
     })];
@@ -72,17 +72,15 @@ pub fn release(service: &Service) -> Value {
 }
 
 /// TCP ports of a Service; nothing else is taken.
-pub fn ports(service: &Service) -> Vec<&ServicePort> {
+pub(super) fn ports(service: &Service) -> Vec<&ServicePort> {
     let ports = service.spec.as_ref().and_then(|spec| spec.ports.as_ref());
     ports.into_iter().flatten().filter(|port| port.protocol.as_deref().unwrap_or("TCP") == "TCP").collect()
 }
 
 /// The headless Service with the original selector: its slices show the pods while the Service's own are empty.
-pub fn shadow(service: &Service, rule: &str, owner: &OwnerReference) -> Service {
-    let labels = BTreeMap::from([
-        (RULE_LABEL.to_owned(), rule.to_owned()),
-        (SERVICE_LABEL.to_owned(), service.name_any()),
-    ]);
+pub(super) fn shadow(service: &Service, rule: &str, owner: &OwnerReference) -> Service {
+    let labels =
+        BTreeMap::from([(RULE_LABEL.to_owned(), rule.to_owned()), (SERVICE_LABEL.to_owned(), service.name_any())]);
     let ports = ports(service).into_iter().map(|port| ServicePort { node_port: None, ..port.clone() }).collect();
     Service {
         metadata: ObjectMeta {
@@ -103,7 +101,7 @@ pub fn shadow(service: &Service, rule: &str, owner: &OwnerReference) -> Service 
 }
 
 /// Whether a shadow Service says what it should.
-pub fn is_shadow(found: &Service, wanted: &Service) -> bool {
+pub(super) fn is_shadow(found: &Service, wanted: &Service) -> bool {
     let ports = |service: &Service| -> Vec<(i32, Option<String>)> {
         ports(service).iter().map(|port| (port.port, port.name.clone())).collect()
     };
@@ -112,7 +110,7 @@ pub fn is_shadow(found: &Service, wanted: &Service) -> bool {
 }
 
 /// Our slice of a Service for one family of addresses: every resolver that may take its traffic.
-pub fn slice(
+pub(super) fn slice(
     service: &Service,
     family: &str,
     rule: &str,
@@ -129,11 +127,8 @@ pub fn slice(
             app_protocol: port.app_protocol.clone(),
         })
     };
-    let labels = [
-        (names::SERVICE_NAME, name.as_str()),
-        (names::MANAGED_BY, names::SLICE_MANAGER),
-        (names::SLICE_LABEL, rule),
-    ];
+    let labels =
+        [(names::SERVICE_NAME, name.as_str()), (names::MANAGED_BY, names::SLICE_MANAGER), (names::SLICE_LABEL, rule)];
     EndpointSlice {
         metadata: ObjectMeta {
             name: Some(names::slice(&name, family)),
@@ -161,13 +156,13 @@ fn endpoint(resolver: &Resolver, family: &str) -> Option<Endpoint> {
 }
 
 /// Families of a Service: one slice each.
-pub fn families(service: &Service) -> Vec<String> {
+pub(super) fn families(service: &Service) -> Vec<String> {
     let families = service.spec.as_ref().and_then(|spec| spec.ip_families.clone()).unwrap_or_default();
     if families.is_empty() { vec!["IPv4".to_owned()] } else { families }
 }
 
 /// Whether a slice has the endpoints and ports that it should.
-pub fn is_slice(found: &EndpointSlice, wanted: &EndpointSlice) -> bool {
+pub(super) fn is_slice(found: &EndpointSlice, wanted: &EndpointSlice) -> bool {
     found.address_type == wanted.address_type
         && found.endpoints == wanted.endpoints
         && found.ports == wanted.ports
@@ -175,7 +170,7 @@ pub fn is_slice(found: &EndpointSlice, wanted: &EndpointSlice) -> bool {
 }
 
 /// Why a Service cannot be captured, if so.
-pub fn unsupported(service: &Service) -> Option<String> {
+pub(super) fn unsupported(service: &Service) -> Option<String> {
     let name = service.name_any();
     let spec = service.spec.as_ref()?;
     if spec.cluster_ip.as_deref() == Some("None") {
@@ -188,7 +183,9 @@ pub fn unsupported(service: &Service) -> Option<String> {
         return Some(format!("Service {name} has no selector"));
     }
     if spec.session_affinity.as_deref() == Some("ClientIP") {
-        return Some(format!("Service {name} has sessionAffinity ClientIP: clients would stay with pods that are gone"));
+        return Some(format!(
+            "Service {name} has sessionAffinity ClientIP: clients would stay with pods that are gone"
+        ));
     }
     let local = |policy: &Option<String>| policy.as_deref() == Some("Local");
     if local(&spec.external_traffic_policy) || local(&spec.internal_traffic_policy) {

@@ -10,10 +10,10 @@ use reeve_crds::scaling_rule::status::ResolverPort;
 use super::objects;
 
 /// Below the range from which the kernel takes ports of outgoing connections.
-pub const RANGE: RangeInclusive<i32> = 20000..=32767;
+pub(super) const RANGE: RangeInclusive<i32> = 20000..=32767;
 
 /// The ports of a rule: those that it has, and free ones for what is new. Nothing if there are none left.
-pub fn allocate(services: &[&Service], has: &[ResolverPort], taken: &BTreeSet<i32>) -> Option<Vec<ResolverPort>> {
+pub(super) fn allocate(services: &[&Service], has: &[ResolverPort], taken: &BTreeSet<i32>) -> Option<Vec<ResolverPort>> {
     let mut taken = taken.clone();
     taken.extend(has.iter().map(|port| port.resolver_port));
     let mut ports = Vec::new();

@@ -64,5 +64,7 @@ fn what_cannot_be_captured_is_named() {
     assert!(told(json!({ "clusterIP": "1.2.3.4" })).contains("no selector"));
     assert!(told(json!({ "selector": { "a": "b" }, "sessionAffinity": "ClientIP" })).contains("sessionAffinity"));
     assert!(told(json!({ "selector": { "a": "b" }, "internalTrafficPolicy": "Local" })).contains("Local"));
-    assert!(told(json!({ "selector": { "a": "b" }, "ports": [{ "port": 53, "protocol": "UDP" }] })).contains("not TCP"));
+    assert!(
+        told(json!({ "selector": { "a": "b" }, "ports": [{ "port": 53, "protocol": "UDP" }] })).contains("not TCP")
+    );
 }

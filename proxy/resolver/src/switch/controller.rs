@@ -1,0 +1,183 @@
+//! One term of the switch: which rules are looked at when, each by one task at a time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use kube::Client;
+use kube::runtime::events::{Recorder, Reporter};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, interval, sleep_until, timeout};
+use tracing::info;
+
+use super::execute::Edge;
+use super::machine::Machine;
+use super::reports::Reports;
+use super::rule::Looked;
+use super::world::World;
+use crate::report::RuleKey;
+
+/// How often the silence of replicas is looked at.
+const TICK: Duration = Duration::from_secs(1);
+/// However quiet, every rule is looked at this often.
+const RESYNC: Duration = Duration::from_secs(60);
+/// A silent replica whose port refuses is dead.
+const DIAL_WITHIN: Duration = Duration::from_millis(500);
+
+/// What all tasks of a term share.
+pub(super) struct Controller {
+    pub(super) edge: Edge,
+    pub(super) world: World,
+    pub(super) reports: Reports,
+    pub(super) recorder: Recorder,
+    /// Ports given out in this term that may not be seen in a status yet.
+    pub(super) given_ports: Mutex<BTreeMap<RuleKey, BTreeSet<i32>>>,
+}
+
+/// What is remembered of a rule between two looks.
+#[derive(Debug, Default)]
+struct Entry {
+    memory: Memory,
+    running: bool,
+    again: bool,
+    due: Option<Instant>,
+}
+
+/// What one look leaves to the next.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    pub(super) machine: Option<Machine>,
+    /// The rule as we wrote it last; the watch may lag behind.
+    pub(super) written: Option<Arc<reeve_crds::ScalingRule>>,
+    /// The capture after which no pod can have connections that bypass the resolver.
+    pub(super) quiet_since_capture: Option<Timestamp>,
+    pub(super) status_written: Option<Timestamp>,
+    pub(super) failures: u32,
+}
+
+impl Controller {
+    /// Leads until the term ends and all of this is dropped.
+    pub(super) async fn run(client: Client, reports: Reports) {
+        reports.open(Timestamp::now());
+        let mut watches = JoinSet::new();
+        let world = World::watch(&client, &reports.queue, &mut watches).await;
+        info!(rules = world.rules.len(), "all objects are known");
+        let reporter = Reporter { controller: "reeve-resolver".to_owned(), instance: None };
+        let controller = Arc::new(Self {
+            edge: Edge { client: client.clone() },
+            recorder: Recorder::new(client, reporter),
+            given_ports: Mutex::default(),
+            world,
+            reports,
+        });
+        controller.reports.queue.push_all();
+        let watching = Arc::clone(&controller);
+        watches.spawn(async move { watching.watch_replicas().await });
+        Looks { controller, entries: BTreeMap::new(), tasks: JoinSet::new() }.run().await;
+    }
+
+    /// Finds dead replicas, and has every rule looked at when one falls silent or goes.
+    async fn watch_replicas(&self) {
+        let mut tick = interval(TICK);
+        let mut were_silent = BTreeSet::new();
+        loop {
+            tick.tick().await;
+            let now = Timestamp::now();
+            let silent = self.reports.with(|replicas| replicas.silent(now)).unwrap_or_default();
+            let mut changed = false;
+            for (replica, door) in &silent {
+                if let Some(door) = door
+                    && refuses(*door).await
+                {
+                    info!(replica, "dead: its port refuses");
+                    changed |= self.reports.with(|replicas| replicas.remove(replica)).unwrap_or_default();
+                }
+            }
+            changed |= self.reports.with(|replicas| replicas.forget(now)).unwrap_or_default();
+            let names: BTreeSet<String> = silent.into_iter().map(|(replica, _)| replica).collect();
+            changed |= names != were_silent;
+            were_silent = names;
+            if changed {
+                self.reports.queue.push_all();
+            }
+        }
+    }
+
+    pub(super) fn ports_given(&self) -> std::sync::MutexGuard<'_, BTreeMap<RuleKey, BTreeSet<i32>>> {
+        self.given_ports.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn refuses(door: std::net::SocketAddr) -> bool {
+    let dialled = timeout(DIAL_WITHIN, TcpStream::connect(door)).await;
+    matches!(dialled, Ok(Err(error)) if error.kind() == std::io::ErrorKind::ConnectionRefused)
+}
+
+/// The schedule of looks.
+struct Looks {
+    controller: Arc<Controller>,
+    entries: BTreeMap<RuleKey, Entry>,
+    tasks: JoinSet<(RuleKey, Looked)>,
+}
+
+impl Looks {
+    async fn run(mut self) {
+        loop {
+            let due = self.entries.values().filter(|entry| !entry.running).filter_map(|entry| entry.due).min();
+            let queue = Arc::clone(&self.controller.reports.queue);
+            tokio::select! {
+                waiting = queue.take() => {
+                    let mut keys = waiting.keys;
+                    if waiting.all {
+                        keys.extend(self.controller.world.rules.state().iter().map(|rule| super::snapshot::key(rule)));
+                        keys.extend(self.entries.keys().cloned());
+                    }
+                    for key in keys {
+                        self.look(key);
+                    }
+                }
+                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
+                    let now = Instant::now();
+                    let is_due = |entry: &Entry| !entry.running && entry.due.is_some_and(|due| due <= now);
+                    let keys: Vec<RuleKey> =
+                        self.entries.iter().filter(|(_, entry)| is_due(entry)).map(|(key, _)| key.clone()).collect();
+                    for key in keys {
+                        self.look(key);
+                    }
+                }
+                Some(Ok((key, looked))) = self.tasks.join_next(), if !self.tasks.is_empty() => self.on_looked(key, looked),
+            }
+        }
+    }
+
+    fn look(&mut self, key: RuleKey) {
+        let entry = self.entries.entry(key.clone()).or_default();
+        if std::mem::replace(&mut entry.running, true) {
+            entry.again = true;
+            return;
+        }
+        entry.due = None;
+        let (controller, memory) = (Arc::clone(&self.controller), std::mem::take(&mut entry.memory));
+        self.tasks.spawn(async move {
+            let looked = controller.look(&key, memory).await;
+            (key, looked)
+        });
+    }
+
+    fn on_looked(&mut self, key: RuleKey, looked: Looked) {
+        let Looked::Stays { memory, again_in } = looked else {
+            self.entries.remove(&key);
+            self.controller.ports_given().remove(&key);
+            return;
+        };
+        let Some(entry) = self.entries.get_mut(&key) else { return };
+        entry.memory = *memory;
+        entry.running = false;
+        entry.due = Some(Instant::now() + again_in.unwrap_or(RESYNC).min(RESYNC));
+        if std::mem::take(&mut entry.again) {
+            self.look(key);
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! One look at a rule: read what there is, ask the machine, do what it says, write the status.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::ListParams;
+use kube::runtime::events::{Event as Notice, EventType};
+use kube::{Api, Resource, ResourceExt};
+use reeve_crds::ScalingRule;
+use reeve_crds::scaling_rule::status::TrafficMode;
+use tracing::{info, warn};
+
+use super::controller::{Controller, Memory};
+use super::execute::SwitchError;
+use super::machine::{Effect, Event, Machine, Observed, Wish};
+use super::snapshot::Snapshot;
+use super::{names, ports, status, target};
+use crate::report::RuleKey;
+
+/// A look that changes the mode looks again at once; this many times at most.
+const ROUNDS: usize = 16;
+/// Counters are written no more often.
+const STATUS_EVERY: Duration = Duration::from_secs(5);
+const RETRY: Duration = Duration::from_millis(200);
+const RETRY_AT_MOST: Duration = Duration::from_secs(30);
+/// A target that is not watched is read this often while something is under way.
+const POLL: Duration = Duration::from_secs(2);
+
+/// What came of a look.
+pub(super) enum Looked {
+    /// The rule is gone.
+    Gone,
+    Stays {
+        memory: Box<Memory>,
+        again_in: Option<Duration>,
+    },
+}
+
+/// What a round asks for.
+enum Next {
+    Again,
+    At(Option<Timestamp>),
+    Gone,
+}
+
+impl Controller {
+    pub(super) async fn look(&self, key: &RuleKey, mut memory: Memory) -> Looked {
+        let mut next = Ok(Next::Again);
+        for _ in 0..ROUNDS {
+            next = self.round(key, &mut memory).await;
+            if !matches!(next, Ok(Next::Again)) {
+                break;
+            }
+        }
+        let again_in = match next {
+            Ok(Next::Gone) => return Looked::Gone,
+            Ok(Next::Again) => Some(RETRY),
+            Ok(Next::At(at)) => {
+                memory.failures = 0;
+                at.map(|at| at.duration_since(Timestamp::now()).try_into().unwrap_or(Duration::ZERO))
+            }
+            Err(error) => {
+                if !error.is_conflict() {
+                    warn!(rule = %key, error = %reeve_process::error_chain(&error), "cannot go on");
+                }
+                // What was decided may not have been done: the objects tell.
+                memory.machine = None;
+                memory.failures = memory.failures.saturating_add(1);
+                Some(RETRY.saturating_mul(1 << memory.failures.min(8)).min(RETRY_AT_MOST))
+            }
+        };
+        Looked::Stays { memory: Box::new(memory), again_in }
+    }
+
+    async fn round(&self, key: &RuleKey, memory: &mut Memory) -> Result<Next, SwitchError> {
+        let Some(rule) = newest(self.world.rule(key), memory.written.as_ref()) else { return Ok(Next::Gone) };
+        let mut snapshot = self.world.snapshot(rule);
+        let has_finalizer = snapshot.rule.finalizers().iter().any(|finalizer| finalizer == names::FINALIZER);
+        if snapshot.rule.metadata.deletion_timestamp.is_some() && !has_finalizer {
+            return Ok(Next::Gone);
+        }
+        if let Some(named) = snapshot.target.reference.clone().filter(|named| !target::is_watched(named)) {
+            snapshot.target.replicas = self.edge.replicas(&snapshot, &named).await?;
+        }
+        snapshot.pods_quiet = self.are_pods_quiet(&snapshot, memory).await?;
+        let now = Timestamp::now();
+        let Some(observed) = self.reports.with(|replicas| snapshot.observe(replicas, now)) else {
+            return Ok(Next::At(None));
+        };
+        if observed.policy.wish == Wish::Govern && self.prepare(&snapshot, has_finalizer, memory).await? {
+            return Ok(Next::Again);
+        }
+        let machine = memory.machine.get_or_insert_with(|| recover(&snapshot, &observed, now));
+        let effects = machine.step(Event::Observed(Box::new(observed.clone())), now);
+        let next = self.carry_out(&snapshot, memory, &effects).await?;
+        if !matches!(next, Next::Again) {
+            self.write_seen(&snapshot, memory, &observed, now).await?;
+        }
+        Ok(next)
+    }
+
+    /// The finalizer and the ports come before all else. True if something was written.
+    async fn prepare(
+        &self,
+        snapshot: &Snapshot,
+        has_finalizer: bool,
+        memory: &mut Memory,
+    ) -> Result<bool, SwitchError> {
+        if !has_finalizer {
+            self.edge.set_finalizer(snapshot, true).await?;
+            // The watch brings the rule back with it.
+            return Ok(false);
+        }
+        let Some(ports) = self.allocate(snapshot) else {
+            return Err(SwitchError::Ports { rule: snapshot.rule.name_any() });
+        };
+        if ports == snapshot.ports() {
+            return Ok(false);
+        }
+        let old = snapshot.rule.status.clone().unwrap_or_default();
+        let mut new = old.clone();
+        new.ports = ports;
+        let Some(patch) = status::difference(&old, &new) else { return Ok(false) };
+        memory.written = Some(Arc::new(self.edge.write_status(snapshot, &patch).await?));
+        Ok(true)
+    }
+
+    /// Ports of this rule, apart from those of all others; given out under one lock.
+    fn allocate(&self, snapshot: &Snapshot) -> Option<Vec<reeve_crds::scaling_rule::status::ResolverPort>> {
+        let mut given = self.ports_given();
+        let key = snapshot.key();
+        let mut taken: std::collections::BTreeSet<i32> =
+            given.iter().filter(|(rule, _)| **rule != key).flat_map(|(_, ports)| ports.iter().copied()).collect();
+        for rule in self.world.rules.state().iter().filter(|rule| super::snapshot::key(rule) != key) {
+            let ports = rule.status.iter().flat_map(|status| &status.ports);
+            taken.extend(ports.map(|port| port.resolver_port));
+        }
+        let services: Vec<_> = snapshot.services.iter().map(|service| &**service).collect();
+        let ports = ports::allocate(&services, snapshot.ports(), &taken)?;
+        given.insert(key, ports.iter().map(|port| port.resolver_port).collect());
+        Some(ports)
+    }
+
+    async fn carry_out(
+        &self,
+        snapshot: &Snapshot,
+        memory: &mut Memory,
+        effects: &[Effect],
+    ) -> Result<Next, SwitchError> {
+        let mut at = None;
+        for effect in effects {
+            match effect {
+                Effect::SetMode { mode, restore } => {
+                    self.set_mode(snapshot, memory, *mode, *restore).await?;
+                    return Ok(Next::Again);
+                }
+                Effect::EnsureShadow => self.edge.ensure_shadows(snapshot).await?,
+                Effect::WriteSlice => self.write_slice(snapshot).await?,
+                Effect::DeleteSlice => self.edge.delete_slices(snapshot).await?,
+                Effect::Capture => self.edge.capture(snapshot, Timestamp::now()).await?,
+                Effect::Release => self.edge.release(snapshot).await?,
+                Effect::Probe => {
+                    let proven = self.edge.probe(snapshot, nonce()).await;
+                    if let Some(machine) = &mut memory.machine {
+                        machine.step(Event::Probed { proven }, Timestamp::now());
+                    }
+                    if proven {
+                        return Ok(Next::Again);
+                    }
+                }
+                Effect::Scale { replicas } => self.edge.scale(snapshot, *replicas).await?,
+                Effect::Finish => {
+                    self.edge.finish(snapshot).await?;
+                    return Ok(Next::Gone);
+                }
+                Effect::LookAt(time) => at = Some(*time),
+            }
+        }
+        if snapshot.target.reference.as_ref().is_some_and(|named| !target::is_watched(named)) {
+            let poll = Timestamp::now().saturating_add(POLL).unwrap_or(Timestamp::MAX);
+            at = Some(at.map_or(poll, |at| at.min(poll)));
+        }
+        Ok(Next::At(at))
+    }
+
+    async fn write_slice(&self, snapshot: &Snapshot) -> Result<(), SwitchError> {
+        let ports = snapshot.ports().iter().map(|port| port.resolver_port).collect();
+        let now = Timestamp::now();
+        let usable = self.reports.with(|replicas| replicas.usable(&snapshot.key(), &ports, now)).flatten();
+        match usable.filter(|usable| !usable.is_empty()) {
+            Some(usable) => self.edge.write_slices(snapshot, &usable).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn set_mode(
+        &self,
+        snapshot: &Snapshot,
+        memory: &mut Memory,
+        mode: TrafficMode,
+        restore: Option<i32>,
+    ) -> Result<(), SwitchError> {
+        let old = snapshot.rule.status.clone().unwrap_or_default();
+        let new = status::turned(&old, mode, restore, Timestamp::now());
+        if let Some(patch) = status::difference(&old, &new) {
+            memory.written = Some(Arc::new(self.edge.write_status(snapshot, &patch).await?));
+        }
+        let was = old.mode.as_ref().and_then(|mode| mode.known().copied());
+        info!(rule = %snapshot.key(), was = ?was, mode = ?mode, "mode changed");
+        self.publish(snapshot, mode).await;
+        Ok(())
+    }
+
+    /// An event for what people want to know of; if it cannot be written, the status says the same.
+    async fn publish(&self, snapshot: &Snapshot, mode: TrafficMode) {
+        let (reason, note) = match mode {
+            TrafficMode::Asleep => ("Asleep", "scaled to zero; the next request wakes it"),
+            TrafficMode::Waking => ("Waking", "requests wait until a pod is ready"),
+            TrafficMode::Direct => ("HandedOver", "the pods serve by themselves"),
+            TrafficMode::FailOpen => ("FailOpen", "no resolver lives: the service is direct and its target kept awake"),
+            TrafficMode::Entering
+            | TrafficMode::Proxied
+            | TrafficMode::Draining
+            | TrafficMode::HandingOver
+            | TrafficMode::Untouched => return,
+        };
+        let type_ = if mode == TrafficMode::FailOpen { EventType::Warning } else { EventType::Normal };
+        let notice = Notice {
+            type_,
+            reason: reason.to_owned(),
+            note: Some(note.to_owned()),
+            action: "Switch".to_owned(),
+            secondary: None,
+        };
+        if let Err(error) = self.recorder.publish(&notice, &snapshot.rule.object_ref(&())).await {
+            warn!(rule = %snapshot.key(), %error, "cannot write an event");
+        }
+    }
+
+    /// Writes what was seen, if it differs; counters alone only every few seconds.
+    async fn write_seen(
+        &self,
+        snapshot: &Snapshot,
+        memory: &mut Memory,
+        observed: &Observed,
+        now: Timestamp,
+    ) -> Result<(), SwitchError> {
+        let Some(machine) = &memory.machine else { return Ok(()) };
+        let old = snapshot.rule.status.clone().unwrap_or_default();
+        let wake = self.reports.with(|replicas| replicas.wake(&snapshot.key())).flatten();
+        let new = status::seen(&old, snapshot, machine, observed, wake.as_ref(), now);
+        let recently = memory
+            .status_written
+            .is_some_and(|written| Duration::try_from(now.duration_since(written)).unwrap_or_default() < STATUS_EVERY);
+        if recently && !status::is_urgent(&old, &new) {
+            return Ok(());
+        }
+        let Some(patch) = status::difference(&old, &new) else { return Ok(()) };
+        memory.written = Some(Arc::new(self.edge.write_status(snapshot, &patch).await?));
+        memory.status_written = Some(now);
+        Ok(())
+    }
+
+    /// Pods that are younger than the capture were never reached but through the resolver.
+    async fn are_pods_quiet(&self, snapshot: &Snapshot, memory: &mut Memory) -> Result<bool, SwitchError> {
+        let may_sleep = matches!(snapshot.epoch(), Some((TrafficMode::Proxied | TrafficMode::Draining, _)));
+        let Some(captured) = snapshot.captured_at().filter(|_| may_sleep) else { return Ok(false) };
+        if memory.quiet_since_capture == Some(captured) {
+            return Ok(true);
+        }
+        let pods: Api<Pod> = Api::namespaced(self.edge.client.clone(), &snapshot.key().namespace);
+        for service in &snapshot.services {
+            let selector = super::objects::selector(service);
+            let labels: Vec<String> = selector.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            let listed = pods.list(&ListParams::default().labels(&labels.join(","))).await;
+            let listed = listed.map_err(|cause| SwitchError::Api {
+                doing: "list the pods of",
+                object: service.name_any(),
+                cause: Box::new(cause),
+            })?;
+            let is_young = |pod: &Pod| pod.creation_timestamp().is_some_and(|created| created.0 > captured);
+            if !listed.items.iter().all(is_young) {
+                return Ok(false);
+            }
+        }
+        memory.quiet_since_capture = Some(captured);
+        Ok(true)
+    }
+}
+
+fn recover(snapshot: &Snapshot, observed: &Observed, now: Timestamp) -> Machine {
+    let status = snapshot.rule.status.as_ref();
+    let mode = status.and_then(|status| status.mode.as_ref()?.known().copied());
+    let since = status.and_then(|status| status.mode_since.as_ref()).map_or(now, |since| since.0);
+    let restore = status.and_then(|status| status.restore_replicas);
+    Machine::recover(mode.map(|mode| (mode, since)), restore, observed, now)
+}
+
+/// The watch may lag behind what we wrote ourselves.
+fn newest(seen: Option<Arc<ScalingRule>>, written: Option<&Arc<ScalingRule>>) -> Option<Arc<ScalingRule>> {
+    let seen = seen?;
+    let version = |rule: &ScalingRule| rule.resource_version().and_then(|version| version.parse::<u64>().ok());
+    match written {
+        Some(written) if written.uid() == seen.uid() && version(written) > version(&seen) => Some(Arc::clone(written)),
+        _ => Some(seen),
+    }
+}
+
+fn nonce() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(())
+}

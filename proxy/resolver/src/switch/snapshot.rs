@@ -1,0 +1,237 @@
+//! What the objects around one rule say, judged. Pure; the objects come from watches.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::ResourceExt;
+use reeve_crds::ScalingRule;
+use reeve_crds::scaling_rule::path::HandOverPolicy;
+use reeve_crds::scaling_rule::status::{ResolverPort, TrafficMode};
+use reeve_crds::scaling_rule::{RuleMode, ScalingRuleSpec};
+
+use super::machine::{Extent, HandOver, Observed, Policy, Slice, Wish};
+use super::objects::{self, Resolver};
+use super::replicas::Replicas;
+use super::{names, target::Target};
+use crate::report::{RULE_LABEL, RuleKey, SERVICE_LABEL};
+
+/// The objects of one rule.
+#[derive(Clone, Debug)]
+pub(super) struct Snapshot {
+    pub rule: Arc<ScalingRule>,
+    /// Those of the rule's Services that exist.
+    pub services: Vec<Arc<Service>>,
+    /// Shadow Services of the rule.
+    pub shadows: Vec<Arc<Service>>,
+    /// Slices of the rule's Services and of their shadows.
+    pub slices: Vec<Arc<EndpointSlice>>,
+    pub target: Target,
+    /// Services that lead to the target and are in no rule.
+    pub uncovered: Vec<String>,
+    /// Whether no pod can have connections that bypass the resolver.
+    pub pods_quiet: bool,
+}
+
+impl Snapshot {
+    pub(super) fn key(&self) -> RuleKey {
+        key(&self.rule)
+    }
+
+    pub(super) fn ports(&self) -> &[ResolverPort] {
+        self.rule.status.as_ref().map(|status| &*status.ports).unwrap_or_default()
+    }
+
+    pub(super) fn owner(&self) -> OwnerReference {
+        OwnerReference {
+            api_version: "reeve.dev/v1alpha1".to_owned(),
+            kind: "ScalingRule".to_owned(),
+            name: self.rule.name_any(),
+            uid: self.rule.uid().unwrap_or_default(),
+            controller: Some(true),
+            block_owner_deletion: None,
+        }
+    }
+
+    /// The mode in the status and how often it has changed.
+    pub(super) fn epoch(&self) -> Option<(TrafficMode, i64)> {
+        let status = self.rule.status.as_ref()?;
+        Some((*status.mode.as_ref()?.known()?, status.mode_changes.unwrap_or_default()))
+    }
+
+    /// What the spec cannot have here, if anything.
+    pub(super) fn unsupported(&self) -> Option<String> {
+        if self.rule.name_any().len() > names::LABEL {
+            return Some("the rule's name is longer than 63 characters, and cannot be a label".to_owned());
+        }
+        let missing = |name: &String| !self.services.iter().any(|service| service.name_any() == *name);
+        if let Some(service) = self.rule.spec.services.iter().map(|service| &service.name).find(|name| missing(name)) {
+            return Some(format!("there is no Service {service}"));
+        }
+        let mine = self.rule.name_any();
+        let taken = |service: &&Arc<Service>| objects::captured_by(service).is_some_and(|rule| rule != mine);
+        if let Some(service) = self.services.iter().find(taken) {
+            let rule = objects::captured_by(service).unwrap_or_default();
+            return Some(format!("Service {} is captured by the rule {rule}", service.name_any()));
+        }
+        self.services.iter().find_map(|service| objects::unsupported(service))
+    }
+
+    /// All that the machine decides by.
+    pub(super) fn observe(&self, replicas: &Replicas, now: Timestamp) -> Observed {
+        let usable = replicas.usable(&self.key(), &self.wanted_ports(), now);
+        let epoch = self.epoch();
+        Observed {
+            policy: self.policy(),
+            replicas: self.target.replicas,
+            shadow: self.has_shadows(),
+            ready_pods: self.fewest(|service| self.ready(service, true)),
+            direct_pods: self.fewest(|service| self.ready(service, false)),
+            direct_endpoints: self.direct_endpoints(),
+            capture: self.capture(),
+            slice: self.slice(usable.as_deref()),
+            resolvers: usable.map(|usable| usable.len()),
+            traffic: epoch.and_then(|epoch| replicas.traffic(&self.key(), epoch, now)),
+            held: replicas.held(&self.key()),
+            pods_quiet: self.pods_quiet,
+        }
+    }
+
+    fn policy(&self) -> Policy {
+        let spec = &self.rule.spec;
+        Policy {
+            wish: self.wish(),
+            idle_after: spec.idle_after.into(),
+            min_awake: spec.min_awake.into(),
+            wake: spec.replicas.wake,
+            hand_over: hand_over(spec),
+            keep_awake: !self.uncovered.is_empty(),
+        }
+    }
+
+    fn wish(&self) -> Wish {
+        let spec = &self.rule.spec;
+        if self.rule.metadata.deletion_timestamp.is_some() {
+            return Wish::Leave { finish: true };
+        }
+        let stays_out = spec.suspend || spec.mode == RuleMode::Observe || self.unsupported().is_some();
+        if stays_out { Wish::Leave { finish: false } } else { Wish::Govern }
+    }
+
+    fn wanted_ports(&self) -> BTreeSet<i32> {
+        self.ports().iter().map(|port| port.resolver_port).collect()
+    }
+
+    fn has_shadows(&self) -> bool {
+        let (rule, owner) = (self.rule.name_any(), self.owner());
+        !self.services.is_empty()
+            && self.services.iter().all(|service| {
+                let wanted = objects::shadow(service, &rule, &owner);
+                let found = self.shadows.iter().find(|shadow| shadow.name_any() == wanted.name_any());
+                found.is_some_and(|found| objects::is_shadow(found, &wanted))
+            })
+    }
+
+    fn fewest(&self, count: impl Fn(&Service) -> u32) -> u32 {
+        self.services.iter().map(|service| count(service)).min().unwrap_or_default()
+    }
+
+    /// Ready pods of a Service, in its own slices or in those of its shadow.
+    fn ready(&self, service: &Service, shadow: bool) -> u32 {
+        let slices = self.slices.iter().filter(|slice| {
+            if shadow { shadows(slice, &service.name_any()) } else { is_own(slice, &service.name_any()) }
+        });
+        let ready = slices
+            .flat_map(|slice| &slice.endpoints)
+            .filter(|endpoint| endpoint.conditions.as_ref().is_none_or(|conditions| conditions.ready.unwrap_or(true)));
+        u32::try_from(ready.count()).unwrap_or(u32::MAX)
+    }
+
+    fn direct_endpoints(&self) -> u32 {
+        let own = |slice: &&Arc<EndpointSlice>| self.services.iter().any(|service| is_own(slice, &service.name_any()));
+        let endpoints = self.slices.iter().filter(own).map(|slice| slice.endpoints.len()).sum::<usize>();
+        u32::try_from(endpoints).unwrap_or(u32::MAX)
+    }
+
+    fn capture(&self) -> Extent {
+        let captured = self.services.iter().filter(|service| objects::captured_by(service).is_some()).count();
+        match captured {
+            0 => Extent::None,
+            all if all == self.rule.spec.services.len() => Extent::All,
+            _ => Extent::Some,
+        }
+    }
+
+    /// Our slices as they should be.
+    pub(super) fn wanted_slices(&self, resolvers: &[Resolver]) -> Vec<EndpointSlice> {
+        let (rule, owner) = (self.rule.name_any(), self.owner());
+        let of = |service: &Arc<Service>| {
+            let families = objects::families(service).into_iter();
+            let service = Arc::clone(service);
+            let (rule, owner) = (rule.clone(), owner.clone());
+            families.map(move |family| objects::slice(&service, &family, &rule, &owner, resolvers, self.ports()))
+        };
+        self.services.iter().flat_map(of).collect()
+    }
+
+    /// Our slices as they are.
+    pub(super) fn our_slices(&self) -> Vec<&Arc<EndpointSlice>> {
+        let rule = self.rule.name_any();
+        let ours = |slice: &&Arc<EndpointSlice>| slice.labels().get(names::SLICE_LABEL) == Some(&rule);
+        self.slices.iter().filter(ours).collect()
+    }
+
+    fn slice(&self, usable: Option<&[Resolver]>) -> Slice {
+        let ours = self.our_slices();
+        if ours.is_empty() {
+            return Slice::Absent;
+        }
+        let Some(usable) = usable.filter(|usable| !usable.is_empty()) else { return Slice::Stale };
+        let wanted = self.wanted_slices(usable);
+        let is_there = |wanted: &EndpointSlice| {
+            let found = ours.iter().find(|slice| slice.name_any() == wanted.name_any());
+            found.is_some_and(|found| objects::is_slice(found, wanted))
+        };
+        if wanted.iter().all(is_there) { Slice::Current } else { Slice::Stale }
+    }
+
+    /// Since when all Services are captured.
+    pub(super) fn captured_at(&self) -> Option<Timestamp> {
+        let times: Option<Vec<Timestamp>> = self.services.iter().map(|service| objects::captured_at(service)).collect();
+        times?.into_iter().max()
+    }
+}
+
+/// Names a rule.
+pub(super) fn key(rule: &ScalingRule) -> RuleKey {
+    RuleKey::new(rule.namespace().unwrap_or_default(), rule.name_any())
+}
+
+fn hand_over(spec: &ScalingRuleSpec) -> Option<HandOver> {
+    let hand_over = &spec.hand_over;
+    match hand_over.policy {
+        HandOverPolicy::Never => None,
+        HandOverPolicy::Auto => Some(HandOver {
+            in_flight: u32::try_from(hand_over.in_flight).unwrap_or(u32::MAX),
+            requests_per_second: u32::try_from(hand_over.requests_per_second).ok().filter(|limit| *limit > 0),
+            after: hand_over.after.into(),
+            look_after: hand_over.look_after.into(),
+            look_after_max: hand_over.look_after_max.into(),
+        }),
+    }
+}
+
+/// Whether a slice is of the Service and not ours.
+fn is_own(slice: &EndpointSlice, service: &str) -> bool {
+    let labels = slice.labels();
+    labels.get(names::SERVICE_NAME).is_some_and(|name| name == service)
+        && labels.get(names::MANAGED_BY).is_none_or(|manager| manager != names::SLICE_MANAGER)
+}
+
+fn shadows(slice: &EndpointSlice, service: &str) -> bool {
+    let labels = slice.labels();
+    labels.contains_key(RULE_LABEL) && labels.get(SERVICE_LABEL).is_some_and(|name| name == service)
+}

@@ -1,0 +1,189 @@
+//! What the status of a rule says. Pure.
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use reeve_crds::condition::{Condition, types};
+use reeve_crds::scaling_rule::status::{ColdStart, ScalingRuleStatus, TrafficMode};
+use reeve_crds::{Duration, Lenient, Reason, State};
+use serde_json::Value;
+
+use super::machine::{Machine, Observed};
+use super::snapshot::Snapshot;
+use crate::report::WakeReport;
+
+/// The status after a change of mode: what depends on it counts from here.
+pub(super) fn turned(old: &ScalingRuleStatus, mode: TrafficMode, restore: Option<i32>, now: Timestamp) -> ScalingRuleStatus {
+    let mut status = old.clone();
+    let was = old.mode.as_ref().and_then(|mode| mode.known().copied());
+    let totals = status.totals.get_or_insert_default();
+    match (was, mode) {
+        (Some(TrafficMode::Draining), TrafficMode::Asleep) => totals.sleeps += 1,
+        (Some(TrafficMode::Asleep), TrafficMode::Waking) => totals.wakes += 1,
+        _ => {}
+    }
+    if was == Some(TrafficMode::Asleep) {
+        let slept = old.mode_since.as_ref().map(|since| now.duration_since(since.0));
+        let before: std::time::Duration =
+            totals.asleep.as_ref().and_then(|asleep| asleep.known().copied()).map(Into::into).unwrap_or_default();
+        let slept: std::time::Duration = slept.and_then(|slept| slept.try_into().ok()).unwrap_or_default();
+        totals.asleep = Some(Lenient::from(Duration::from(before + slept)));
+    }
+    status.mode = Some(Lenient::from(mode));
+    status.mode_since = Some(Time(now));
+    status.mode_changes = Some(old.mode_changes.unwrap_or_default() + 1);
+    status.restore_replicas = restore;
+    status
+}
+
+/// The status with all that was seen.
+pub(super) fn seen(
+    old: &ScalingRuleStatus,
+    snapshot: &Snapshot,
+    machine: &Machine,
+    observed: &Observed,
+    wake: Option<&WakeReport>,
+    now: Timestamp,
+) -> ScalingRuleStatus {
+    let generation = snapshot.rule.metadata.generation;
+    let (state, reason, message) = judge(snapshot, machine, observed);
+    let mut conditions = Vec::new();
+    let mut add = |kind: &str, holds: Option<bool>, reason: Reason, message: String| {
+        let status = holds.map_or("Unknown", |holds| if holds { "True" } else { "False" });
+        let before = old.conditions.iter().find(|condition| condition.type_ == kind && condition.status == status);
+        conditions.push(Condition {
+            type_: kind.to_owned(),
+            status: status.to_owned(),
+            observed_generation: generation,
+            last_transition_time: before.map_or(Time(now), |before| before.last_transition_time.clone()),
+            reason: reason.as_str().to_owned(),
+            message,
+        });
+    };
+    add(types::READY, Some(state == State::Ready), reason, message);
+    let (covered, why) = match &*snapshot.uncovered {
+        [] => (Reason::Succeeded, "every Service that leads to the target is in a rule".to_owned()),
+        names => (Reason::UncoveredService, uncovered(names)),
+    };
+    add(types::COVERED, Some(snapshot.uncovered.is_empty()), covered, why);
+    let (proven, why) = if machine.is_proven() {
+        (Reason::Succeeded, "fresh connections to the Services all reached the resolver")
+    } else {
+        (Reason::Progressing, "the path through the resolver is not proven")
+    };
+    add(types::PROVEN, Some(machine.is_proven()), proven, why.to_owned());
+    ScalingRuleStatus {
+        observed_generation: generation,
+        state: Some(state),
+        conditions,
+        target: snapshot.target.reference.clone(),
+        replicas: observed.replicas,
+        resolvers: observed.resolvers.and_then(|usable| i32::try_from(usable).ok()),
+        held: i32::try_from(observed.held).ok(),
+        last_request_time: last_request(old, observed),
+        last_cold_start: wake.map(cold_start).or_else(|| old.last_cold_start.clone()),
+        uncovered_services: snapshot.uncovered.iter().take(32).cloned().collect(),
+        ..old.clone()
+    }
+}
+
+/// Only ever later, and in whole seconds.
+fn last_request(old: &ScalingRuleStatus, observed: &Observed) -> Option<Time> {
+    let seen = observed.traffic.and_then(|traffic| traffic.last_request);
+    let seen = seen.and_then(|seen| Timestamp::from_second(seen.as_second()).ok());
+    let old = old.last_request_time.as_ref().map(|time| time.0);
+    seen.max(old).map(Time)
+}
+
+fn cold_start(wake: &WakeReport) -> ColdStart {
+    let millis = |millis: Option<u64>| {
+        millis.map(|millis| Lenient::from(Duration::from(std::time::Duration::from_millis(millis))))
+    };
+    ColdStart {
+        started_at: Timestamp::from_second(wake.started_at.as_second()).ok().map(Time),
+        cause: Some(wake.cause.chars().take(1024).collect()),
+        replicas: Some(wake.replicas),
+        scaled: millis(wake.scaled_ms),
+        ready: millis(wake.ready_ms),
+        total: millis(wake.first_byte_ms),
+        ..ColdStart::default()
+    }
+}
+
+fn uncovered(names: &[String]) -> String {
+    format!("{} lead to the target too and are in no rule: it does not sleep", names.join(", "))
+}
+
+/// State, reason and sentence of a rule.
+fn judge(snapshot: &Snapshot, machine: &Machine, observed: &Observed) -> (State, Reason, String) {
+    let spec = &snapshot.rule.spec;
+    if snapshot.rule.metadata.deletion_timestamp.is_some() {
+        return (State::Deleting, Reason::Deleting, "the service is left awake and direct".to_owned());
+    }
+    if spec.suspend {
+        return (State::Suspended, Reason::Suspended, "the resolver is out of the path".to_owned());
+    }
+    if let Some(problem) = snapshot.unsupported() {
+        return (State::Warning, Reason::Unsupported, problem);
+    }
+    if let Some(problem) = &snapshot.target.problem {
+        return (State::Warning, Reason::NotFound, problem.clone());
+    }
+    if machine.mode() == TrafficMode::FailOpen || observed.resolvers == Some(0) {
+        let message = "no resolver lives: the service is direct and its target is kept awake";
+        return (State::Error, Reason::Unavailable, message.to_owned());
+    }
+    if !snapshot.uncovered.is_empty() {
+        return (State::Warning, Reason::UncoveredService, uncovered(&snapshot.uncovered));
+    }
+    let ready = |message: String| (State::Ready, Reason::Succeeded, message);
+    let progressing = |message: &str| (State::Processing, Reason::Progressing, message.to_owned());
+    match machine.mode() {
+        TrafficMode::Direct => ready("the pods serve by themselves".to_owned()),
+        TrafficMode::Entering => progressing("the resolver enters the path"),
+        TrafficMode::Proxied if !observed.pods_quiet => {
+            ready("awake; does not sleep while pods may have connections that bypass the resolver".to_owned())
+        }
+        TrafficMode::Proxied => ready(format!("awake; sleeps after {} without a request", spec.idle_after)),
+        TrafficMode::Draining => ready("about to sleep".to_owned()),
+        TrafficMode::Asleep => ready("asleep; the next request wakes it".to_owned()),
+        TrafficMode::Waking => progressing("waking; requests wait"),
+        TrafficMode::HandingOver => progressing("the resolver leaves the path"),
+        TrafficMode::FailOpen | TrafficMode::Untouched => ready("the resolver is out of the path".to_owned()),
+    }
+}
+
+/// A merge patch that makes the one of the other, if they differ.
+pub(super) fn difference(old: &ScalingRuleStatus, new: &ScalingRuleStatus) -> Option<Value> {
+    if old == new {
+        return None;
+    }
+    let (old, new) = (serde_json::to_value(old).ok()?, serde_json::to_value(new).ok()?);
+    let mut patch = serde_json::Map::new();
+    for (key, value) in new.as_object()? {
+        if old.get(key) != Some(value) {
+            patch.insert(key.clone(), replaced(old.get(key), value));
+        }
+    }
+    for key in old.as_object()?.keys().filter(|key| new.get(key.as_str()).is_none()) {
+        patch.insert(key.clone(), Value::Null);
+    }
+    (!patch.is_empty()).then_some(Value::Object(patch))
+}
+
+/// Within an object, what is gone is said to be gone.
+fn replaced(old: Option<&Value>, new: &Value) -> Value {
+    let (Some(Value::Object(old)), Value::Object(new)) = (old, new) else { return new.clone() };
+    let gone = old.keys().filter(|key| !new.contains_key(*key)).map(|key| (key.clone(), Value::Null));
+    new.iter().map(|(key, value)| (key.clone(), replaced(old.get(key), value))).chain(gone).collect()
+}
+
+/// Whether a change should be seen at once; counters alone may wait.
+pub(super) fn is_urgent(old: &ScalingRuleStatus, new: &ScalingRuleStatus) -> bool {
+    let told = |status: &ScalingRuleStatus| {
+        let conditions = status.conditions.iter();
+        let conditions: Vec<_> =
+            conditions.map(|one| (one.type_.clone(), one.status.clone(), one.reason.clone())).collect();
+        (status.state, conditions, status.target.clone(), status.ports.clone(), status.observed_generation)
+    };
+    told(old) != told(new)
+}
