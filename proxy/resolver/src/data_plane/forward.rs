@@ -20,6 +20,7 @@ use super::body::{ReadAhead, RequestBody, ResponseBody};
 use super::headers::{self, Sender};
 use super::hold::{Arrival, Place, Turn};
 use super::lane::LaneState;
+use super::origin::PodNetworks;
 use super::refusal::{Protocol, Refused, fixed};
 use super::rule::InFlight;
 use super::settings::{PathMode, Settings};
@@ -45,6 +46,8 @@ pub(crate) struct Client {
     pub(crate) ending: CancellationToken,
     /// Watches an HTTP/1 connection.
     pub(crate) tap: Arc<Tap>,
+    /// Where callers from inside the cluster are.
+    pub(crate) pod_networks: Arc<PodNetworks>,
 }
 
 /// Answers a request of an HTTP/2 connection. An error resets the stream, as the pod did.
@@ -233,21 +236,22 @@ impl<'a> Exchange<'a> {
                 lane.rule.note_held(|| std::mem::take(&mut self.cause));
                 self.wait(place, request).await
             }
-            Arrival::Pass => match lane.rule.set_off() {
-                Some(flight) => Ok((Turn::unpaced(&lane.rule.room, lane.lane, from), flight)),
-                None => {
-                    let turn = Turn::unpaced(&lane.rule.room, lane.lane, from);
-                    self.wait(turn.give_up(self.bytes), request).await
+            Arrival::Pass => {
+                let turn = Turn::unpaced(&lane.rule.room, lane.lane, from);
+                if let Some(flight) = lane.rule.set_off() {
+                    return Ok((turn, flight));
                 }
-            },
+                self.wait(turn.give_up(self.bytes), request).await
+            }
         }
     }
 
     /// What the rule says of callers from where this one is.
-    fn check_policy(&self, _from: IpAddr) -> Result<(), Ended> {
+    fn check_policy(&self, from: IpAddr) -> Result<(), Ended> {
         let rule = &self.client.lane.rule;
         let settings = rule.settings();
-        match settings.outside {
+        let is_inside = settings.inside != settings.outside && self.client.pod_networks.contain(from);
+        match if is_inside { settings.inside } else { settings.outside } {
             TrafficAction::Hold => Ok(()),
             TrafficAction::Refuse => Err(Refused::Asleep.into()),
             // Only a person in front of a browser can do with a page; it is demand all the same.

@@ -67,12 +67,12 @@ pub(crate) enum Effect {
     Release(Ticket),
 }
 
-/// Why a request may not wait.
+/// Which limit keeps a request from waiting.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(crate) enum Refusal {
-    TooMany,
-    TooMuchMemory,
-    TooManyOfClient,
+    Requests,
+    Memory,
+    Client,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -186,11 +186,11 @@ impl HoldQueue {
         }
         let of_client = self.clients.get(&waiting.client).copied().unwrap_or_default();
         if self.waiting.len() >= self.limits.requests {
-            Effect::Refuse(ticket, Refusal::TooMany)
+            Effect::Refuse(ticket, Refusal::Requests)
         } else if of_client >= self.limits.per_client {
-            Effect::Refuse(ticket, Refusal::TooManyOfClient)
+            Effect::Refuse(ticket, Refusal::Client)
         } else if waiting.bytes > self.free_bytes() {
-            Effect::Refuse(ticket, Refusal::TooMuchMemory)
+            Effect::Refuse(ticket, Refusal::Memory)
         } else {
             self.admit(ticket, waiting);
             Effect::Hold(ticket)
@@ -237,19 +237,17 @@ impl HoldQueue {
 
     /// The first in line, if it may go.
     fn next_of(&self, lane: Lane) -> Option<Ticket> {
-        let line = self.lines.get(&lane).filter(|line| !self.barrier && line.pods > 0)?;
-        let turns = self.limits.release_per_pod.map_or(u32::MAX, |per_pod| per_pod.saturating_mul(line.pods));
-        line.tickets.first().copied().filter(|_| line.outstanding < turns)
+        let queue = self.lines.get(&lane).filter(|queue| !self.barrier && queue.pods > 0)?;
+        let turns = self.limits.release_per_pod.map_or(u32::MAX, |per_pod| per_pod.saturating_mul(queue.pods));
+        queue.tickets.first().copied().filter(|_| queue.outstanding < turns)
     }
 
     fn close(&mut self, lane: Lane) -> Vec<Effect> {
-        let Some(line) = self.lines.get(&lane) else { return Vec::new() };
-        let tickets: Vec<Ticket> = line.tickets.iter().copied().collect();
-        for ticket in &tickets {
+        let Some(closed) = self.lines.remove(&lane) else { return Vec::new() };
+        for ticket in &closed.tickets {
             self.remove(*ticket);
         }
-        self.lines.remove(&lane);
-        tickets.into_iter().map(Effect::Release).collect()
+        closed.tickets.into_iter().map(Effect::Release).collect()
     }
 }
 

@@ -82,11 +82,6 @@ impl LaneState {
         self.open.load(Ordering::SeqCst)
     }
 
-    /// How many pods take requests.
-    pub(crate) fn pods(&self) -> u32 {
-        u32::try_from(self.usable.load().len()).unwrap_or(u32::MAX)
-    }
-
     /// Of two pods at random, the one with less to do.
     pub(crate) fn pick(&self) -> Option<Arc<Endpoint>> {
         let usable = self.usable.load();

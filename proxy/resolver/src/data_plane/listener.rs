@@ -19,6 +19,7 @@ use super::connection;
 use super::forward::Client;
 use super::headers::Sender;
 use super::lane::LaneState;
+use super::origin::PodNetworks;
 
 const BACKLOG: u32 = 4096;
 /// After `accept` failed, most likely for want of file descriptors.
@@ -37,6 +38,8 @@ pub(crate) struct Doors {
     pub(crate) free: Arc<Semaphore>,
     /// Of these, how many one port may have.
     pub(crate) per_port: usize,
+    /// Where callers from inside the cluster are.
+    pub(crate) pod_networks: Arc<PodNetworks>,
     pub(crate) tasks: TaskTracker,
     /// No connection is accepted any more, and those that are idle are closed.
     pub(crate) stop: CancellationToken,
@@ -108,6 +111,7 @@ async fn listen(doors: &Doors, lane: &Arc<LaneState>, bound: &AtomicBool) {
             sender: Sender { address, encrypted: false },
             ending: doors.ending.clone(),
             tap: Arc::default(),
+            pod_networks: Arc::clone(&doors.pod_networks),
         };
         let stop = doors.stop.clone();
         doors.tasks.spawn(async move {

@@ -14,6 +14,7 @@ use tracing::warn;
 use super::hold::Lane;
 use super::lane::LaneState;
 use super::listener::{Doors, Listeners};
+use super::origin::PodNetworks;
 use super::rule::{Clock, Rule, Signals};
 use super::table::RuleTable;
 use crate::report::{ListenerReport, RuleKey, RuleReport};
@@ -21,16 +22,22 @@ use crate::report::{ListenerReport, RuleKey, RuleReport};
 const SWEEP_EVERY: Duration = Duration::from_secs(2);
 
 /// Bounds of a whole replica.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Bounds {
     pub(crate) address: IpAddr,
+    pub(crate) pod_networks: Arc<PodNetworks>,
     pub(crate) connections: usize,
     pub(crate) connections_per_port: usize,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { address: IpAddr::V6(Ipv6Addr::UNSPECIFIED), connections: 10_000, connections_per_port: 5_000 }
+        Self {
+            address: IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+            pod_networks: Arc::default(),
+            connections: 10_000,
+            connections_per_port: 5_000,
+        }
     }
 }
 
@@ -64,6 +71,7 @@ impl Plane {
             address: bounds.address,
             free: Arc::new(Semaphore::new(bounds.connections)),
             per_port: bounds.connections_per_port,
+            pod_networks: bounds.pod_networks,
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
             ending: CancellationToken::new(),
@@ -126,6 +134,10 @@ impl Plane {
         }
     }
 
+    pub(crate) fn find(&self, key: &RuleKey) -> Option<Arc<Rule>> {
+        self.lock().rules.get(key).map(|known| Arc::clone(&known.rule))
+    }
+
     /// The rules, to look after.
     pub(crate) fn rules(&self) -> Vec<Arc<Rule>> {
         self.lock().rules.values().map(|known| Arc::clone(&known.rule)).collect()
@@ -163,7 +175,9 @@ impl Plane {
         if tokio::time::timeout(patience, doors.tasks.wait()).await.is_err() {
             doors.ending.cancel();
             // Probes of pods have nobody left to ask for.
-            lanes.iter().for_each(|lane| lane.closed.cancel());
+            for lane in &lanes {
+                lane.closed.cancel();
+            }
             doors.tasks.wait().await;
         }
     }

@@ -46,9 +46,9 @@ pub(crate) enum Refused {
 impl From<hold::Refusal> for Refused {
     fn from(refusal: hold::Refusal) -> Self {
         match refusal {
-            hold::Refusal::TooMany => Self::TooMany,
-            hold::Refusal::TooMuchMemory => Self::TooMuchMemory,
-            hold::Refusal::TooManyOfClient => Self::TooManyOfClient,
+            hold::Refusal::Requests => Self::TooMany,
+            hold::Refusal::Memory => Self::TooMuchMemory,
+            hold::Refusal::Client => Self::TooManyOfClient,
         }
     }
 }

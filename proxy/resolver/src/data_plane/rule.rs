@@ -1,6 +1,6 @@
 //! A rule as a replica lives it: its settings, what is in flight, what waits, and how the last wake went.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -24,6 +24,19 @@ pub(crate) struct Signals {
     pub(crate) report: Notify,
     /// Somebody waits for a target that may sleep.
     pub(crate) wake: Notify,
+    wanted: Mutex<BTreeSet<RuleKey>>,
+}
+
+impl Signals {
+    /// The rules whose targets may have to be woken, since this was asked last.
+    pub(crate) fn take_wanted(&self) -> BTreeSet<RuleKey> {
+        std::mem::take(&mut *self.wanted.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn want(&self, key: &RuleKey) {
+        self.wanted.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
+        self.wake.notify_one();
+    }
 }
 
 /// Wall-clock times from a clock that never jumps.
@@ -134,7 +147,7 @@ impl Rule {
         self.path.send_if_modified(|known| std::mem::replace(known, path) != path);
         if (old.mode, old.mode_changes) != mode {
             self.signals.report.notify_one();
-            self.signals.wake.notify_one();
+            self.signals.want(&self.key);
         }
     }
 
@@ -168,7 +181,7 @@ impl Rule {
             self.begin_wake(cause);
             self.signals.report.notify_one();
         }
-        self.signals.wake.notify_one();
+        self.signals.want(&self.key);
     }
 
     /// Somebody was answered at once, and the target is wanted nevertheless.
@@ -176,7 +189,7 @@ impl Rule {
         if !self.called.swap(true, Ordering::AcqRel) {
             self.begin_wake(cause);
         }
-        self.signals.wake.notify_one();
+        self.signals.want(&self.key);
     }
 
     /// Whether the target is wanted and nobody there answers.
@@ -236,7 +249,7 @@ impl Rule {
                 }
             }
         } else {
-            self.signals.wake.notify_one();
+            self.signals.want(&self.key);
         }
         self.signals.report.notify_one();
     }

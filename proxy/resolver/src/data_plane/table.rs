@@ -36,18 +36,18 @@ pub(crate) enum PodState {
     Ready,
 }
 
-pub(crate) fn compile<'a>(rule: &ScalingRule, slices: impl Iterator<Item = &'a EndpointSlice> + Clone) -> RuleTable {
+pub(crate) fn compile(rule: &ScalingRule, slices: &[&EndpointSlice]) -> RuleTable {
     let ports = rule.status.iter().flat_map(|status| &status.ports);
     let lanes = ports.filter_map(|port| {
         let number = u16::try_from(port.resolver_port).ok()?;
-        Some((number, compile_lane(port, slices.clone())?))
+        Some((number, compile_lane(port, slices)?))
     });
     RuleTable { settings: Settings::of(rule), lanes: lanes.collect() }
 }
 
-fn compile_lane<'a>(port: &ResolverPort, slices: impl Iterator<Item = &'a EndpointSlice>) -> Option<LaneTable> {
+fn compile_lane(port: &ResolverPort, slices: &[&EndpointSlice]) -> Option<LaneTable> {
     let mut pods = BTreeMap::new();
-    for slice in slices.filter(|slice| service_of(slice) == Some(port.service.as_str())) {
+    for slice in slices.iter().filter(|slice| service_of(slice) == Some(port.service.as_str())) {
         let Some(target) = target_port(slice, port) else { continue };
         for endpoint in &slice.endpoints {
             let state = state_of(endpoint);

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::FutureExt;
-use tokio::io::{AsyncRead, AsyncWrite, Interest};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, Ready};
 use tokio::net::TcpStream;
 
 /// As much as a head may have.
@@ -23,7 +23,7 @@ impl Socket for TcpStream {
     fn is_hung_up(&self) -> bool {
         // Known from the last event of the socket; nothing is asked of the kernel.
         let ready = self.ready(Interest::READABLE).now_or_never();
-        ready.is_some_and(|ready| ready.is_ok_and(|ready| ready.is_read_closed()))
+        ready.is_some_and(|ready| ready.is_ok_and(Ready::is_read_closed))
     }
 }
 

@@ -131,7 +131,8 @@ async fn a_client_that_never_ends_its_head_is_cut_off() {
 #[tokio::test]
 async fn more_connections_than_there_may_be_are_turned_away_politely() {
     let pod = Pod::start(Speaks::Http1, echo()).await;
-    let bounds = Bounds { address: IpAddr::V4(Ipv4Addr::LOCALHOST), connections: 10, connections_per_port: 4 };
+    let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    let bounds = Bounds { address, connections: 10, connections_per_port: 4, ..Bounds::default() };
     let shop = Shop::open_within(bounds, "Proxied", json!({}), &[&pod]).await;
     let mut idle = Vec::new();
     for _ in 0..4 {

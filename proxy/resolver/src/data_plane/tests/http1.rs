@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body::Frame;
-use http_body_util::{BodyExt, StreamBody};
+use http_body_util::{BodyExt, Collected, StreamBody};
 use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
@@ -143,7 +143,7 @@ async fn large_bodies_pass_whole_both_ways() {
     let pod = Pod::start(
         Speaks::Http1,
         handler(|request: Request<Incoming>| async {
-            let body = request.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+            let body = request.into_body().collect().await.map(Collected::to_bytes).unwrap_or_default();
             Response::new(full(body))
         }),
     )

@@ -11,7 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::combinators::BoxBody;
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Collected, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper::service::service_fn;
@@ -46,7 +46,7 @@ where
 pub(super) fn echo() -> Handler {
     handler(|request: Request<Incoming>| async {
         let (parts, body) = request.into_parts();
-        let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+        let body = body.collect().await.map(Collected::to_bytes).unwrap_or_default();
         let headers: Vec<(String, String)> = parts
             .headers
             .iter()
@@ -184,7 +184,7 @@ impl Shop {
 
     fn publish(&self) {
         let rule = serde_json::from_value(self.rule.clone()).expect("a rule");
-        let table = table::compile(&rule, std::iter::empty());
+        let table = table::compile(&rule, &[]);
         let lane = LaneTable { service: "shop".to_owned(), port: 80, pods: self.pods.iter().copied().collect() };
         let table = RuleTable { lanes: [(self.port, lane)].into(), ..table };
         self.plane.set(&self.key, Some(table));

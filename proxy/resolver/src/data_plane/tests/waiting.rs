@@ -1,3 +1,4 @@
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use http::{Request, StatusCode};
@@ -6,6 +7,8 @@ use tokio::io::AsyncWriteExt;
 use tokio::task::JoinSet;
 
 use super::kit::*;
+use crate::data_plane::origin::PodNetworks;
+use crate::data_plane::plane::Bounds;
 use crate::data_plane::table::PodState;
 
 #[tokio::test]
@@ -214,6 +217,21 @@ async fn whom_the_rule_refuses_wakes_nothing() {
     let (parts, _) = shop.get("/").await;
     assert_eq!(parts.status, StatusCode::SERVICE_UNAVAILABLE);
     assert!(!shop.rule().wants_wake());
+}
+
+#[tokio::test]
+async fn callers_from_inside_and_from_outside_are_told_apart() {
+    for (network, wanted) in [("127.0.0.0/8", StatusCode::SERVICE_UNAVAILABLE), ("10.0.0.0/8", StatusCode::OK)] {
+        let pod_networks = PodNetworks::new(vec![network.parse().expect("a range")]);
+        let bounds = Bounds { address: Ipv4Addr::LOCALHOST.into(), pod_networks, ..Bounds::default() };
+        let page = json!({ "status": 200, "body": "soon" });
+        let spec = json!({ "traffic": { "inside": "Refuse", "outside": "Page" }, "hold": { "page": page } });
+        let shop = Shop::open_within(bounds, "Asleep", spec, &[]).await;
+        let request = Request::get("/").header("host", "shop").header("accept", "text/html").body(full(""));
+        let (parts, _) = read(shop.send(request.expect("a request")).await).await;
+        assert_eq!(parts.status, wanted, "{network}");
+        assert_eq!(shop.rule().wants_wake(), wanted == StatusCode::OK);
+    }
 }
 
 #[tokio::test]

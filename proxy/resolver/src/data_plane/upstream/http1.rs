@@ -61,7 +61,11 @@ pub(super) async fn send(
     let (head, incoming) = response.into_parts();
     let mut body = Http1Body { incoming, connection: Some(connection), load: Some(load) };
     if body.incoming.is_end_stream() {
-        poll_fn(|cx| Poll::Ready(body.end(cx))).await;
+        poll_fn(|cx| {
+            body.end(cx);
+            Poll::Ready(())
+        })
+        .await;
     }
     Ok(Answer::Http1(Response::from_parts(head, body)))
 }
