@@ -13,7 +13,11 @@ use super::objects;
 pub(super) const RANGE: RangeInclusive<i32> = 20000..=32767;
 
 /// The ports of a rule: those that it has, and free ones for what is new. Nothing if there are none left.
-pub(super) fn allocate(services: &[&Service], has: &[ResolverPort], taken: &BTreeSet<i32>) -> Option<Vec<ResolverPort>> {
+pub(super) fn allocate(
+    services: &[&Service],
+    has: &[ResolverPort],
+    taken: &BTreeSet<i32>,
+) -> Option<Vec<ResolverPort>> {
     let mut taken = taken.clone();
     taken.extend(has.iter().map(|port| port.resolver_port));
     let mut ports = Vec::new();

@@ -12,7 +12,12 @@ use super::snapshot::Snapshot;
 use crate::report::WakeReport;
 
 /// The status after a change of mode: what depends on it counts from here.
-pub(super) fn turned(old: &ScalingRuleStatus, mode: TrafficMode, restore: Option<i32>, now: Timestamp) -> ScalingRuleStatus {
+pub(super) fn turned(
+    old: &ScalingRuleStatus,
+    mode: TrafficMode,
+    restore: Option<i32>,
+    now: Timestamp,
+) -> ScalingRuleStatus {
     let mut status = old.clone();
     let was = old.mode.as_ref().and_then(|mode| mode.known().copied());
     let totals = status.totals.get_or_insert_default();

@@ -1,0 +1,9 @@
+//! The resolver on a real node: kubelet, kube-proxy and pods are real, and so is every scale to zero.
+
+// Tells clippy that the functions behind the tests are test code too.
+#![cfg(test)]
+
+mod behaviours;
+mod client;
+mod place;
+mod switching;

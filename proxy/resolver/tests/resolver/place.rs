@@ -1,0 +1,191 @@
+//! A node with a resolver on it: one switch, two replicas of the data plane, and an image for applications.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::Service;
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::{Api, Client};
+use reeve_crds::ScalingRule;
+use reeve_crds::scaling_rule::status::TrafficMode;
+use reeve_tests::{Image, Node, Process, Server, eventually, until};
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+
+/// Addresses of replicas, on the node's own network.
+const ADDRESSES: [&str; 2] = ["192.0.2.11", "192.0.2.12"];
+const SWITCH: &str = "192.0.2.10";
+
+pub(crate) struct Place {
+    pub(crate) node: Node,
+    kubeconfig: PathBuf,
+    image: Image,
+    report_ports: AtomicU16,
+}
+
+/// One node for all tests of this binary; it ends with the process.
+pub(crate) async fn shared() -> &'static Place {
+    static SHARED: OnceCell<(Place, Vec<Process>)> = OnceCell::const_new();
+    let (place, _) = SHARED
+        .get_or_init(|| async {
+            let place = Place::start().await;
+            let mut processes = vec![place.switch("switch-0")];
+            processes.extend((0..ADDRESSES.len()).map(|number| place.replica(number, 0)));
+            (place, processes)
+        })
+        .await;
+    place
+}
+
+impl Place {
+    pub(crate) async fn start() -> Self {
+        let node = Node::start().await.unwrap();
+        let image = Image::busybox().unwrap().named("reeve.local/web:tests").file("/www/index.html", "hello\n");
+        node.load(&image).unwrap();
+        node.crds().await;
+        for address in ADDRESSES.iter().chain([&SWITCH]) {
+            let added = node.command("ip").args(["address", "add", &format!("{address}/24"), "dev", "out0"]).status();
+            assert!(added.unwrap().success());
+        }
+        let admin: Value = serde_json::from_slice(&std::fs::read(node.kubeconfig()).unwrap()).unwrap();
+        let mut inside = admin;
+        inside["clusters"][0]["cluster"]["server"] = json!("https://192.0.2.1:6443");
+        let kubeconfig = node.supervisor().data().join("resolver.kubeconfig");
+        std::fs::write(&kubeconfig, inside.to_string()).unwrap();
+        Self { node, kubeconfig, image, report_ports: AtomicU16::new(9470) }
+    }
+
+    fn spawn(&self, name: &str, part: &[String], address: &str) -> Process {
+        let server = Server::new(name, env!("CARGO_BIN_EXE_reeve-resolver"))
+            .args(part.iter().cloned())
+            .args([format!("--kubeconfig={}", self.kubeconfig.display())])
+            .args(["--lease-namespace=default", "--admin-address=none", "--log=debug", "--log-format=human"])
+            .args([format!("--pod-address={address}")])
+            .inside(Some(self.node.inside()));
+        self.node.supervisor().spawn(server).unwrap()
+    }
+
+    pub(crate) fn switch(&self, name: &str) -> Process {
+        let port = self.report_ports.fetch_add(1, Ordering::Relaxed);
+        self.spawn(name, &["switch".to_owned(), format!("--report-address={SWITCH}:{port}")], SWITCH)
+    }
+
+    /// `life` tells one process of a replica from the next.
+    pub(crate) fn replica(&self, number: usize, life: usize) -> Process {
+        let part = ["data-plane".to_owned(), format!("--replica=replica-{number}")];
+        self.spawn(&format!("replica-{number}-{life}"), &part, ADDRESSES[number])
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        self.node.client()
+    }
+}
+
+/// An application with a Service and a rule, in a namespace of its own.
+pub(crate) struct App {
+    place: &'static Place,
+    pub(crate) namespace: String,
+    /// Leads to the Service.
+    pub(crate) address: SocketAddr,
+    replicas: i32,
+    slow_start: u32,
+}
+
+impl App {
+    /// The rule is in force before there are pods.
+    pub(crate) async fn new(place: &'static Place, prefix: &str, spec: Value) -> Self {
+        Self::slow(place, prefix, spec, 1, 0).await
+    }
+
+    pub(crate) async fn slow(
+        place: &'static Place,
+        prefix: &str,
+        mut spec: Value,
+        replicas: i32,
+        slow_start: u32,
+    ) -> Self {
+        let namespace = place.node.namespace(prefix).await;
+        let service: Service = serde_json::from_value(json!({
+            "metadata": { "name": "web" },
+            "spec": { "selector": { "app": "web" }, "ports": [{ "name": "http", "port": 80, "targetPort": 8080 }] },
+        }))
+        .unwrap();
+        let services: Api<Service> = Api::namespaced(place.client(), &namespace);
+        let service = services.create(&PostParams::default(), &service).await.unwrap();
+        let cluster_ip = service.spec.unwrap().cluster_ip.unwrap();
+        let address = place.node.reach(SocketAddr::new(cluster_ip.parse().unwrap(), 80)).unwrap();
+        spec["services"] = json!([{ "name": "web" }]);
+        spec["scaleTarget"] = json!({ "name": "web" });
+        let rule = ScalingRule::new("web", serde_json::from_value(spec).unwrap());
+        let rules: Api<ScalingRule> = Api::namespaced(place.client(), &namespace);
+        rules.create(&PostParams::default(), &rule).await.unwrap();
+        let app = Self { place, namespace, address, replicas, slow_start };
+        app.reaches(TrafficMode::Waking).await;
+        app.deploy().await;
+        app
+    }
+
+    async fn deploy(&self) {
+        let command = format!("sleep {}; exec httpd -f -p 8080 -h /www", self.slow_start);
+        let deployment: Deployment = serde_json::from_value(json!({
+            "metadata": { "name": "web" },
+            "spec": {
+                "replicas": self.replicas,
+                "selector": { "matchLabels": { "app": "web" } },
+                "template": {
+                    "metadata": { "labels": { "app": "web" } },
+                    "spec": {
+                        "terminationGracePeriodSeconds": 1,
+                        "containers": [{
+                            "name": "web",
+                            "image": self.place.image.name(),
+                            "imagePullPolicy": "Never",
+                            "command": ["sh", "-c", command],
+                            "readinessProbe": { "httpGet": { "path": "/", "port": 8080 }, "periodSeconds": 1 },
+                        }],
+                    },
+                },
+            },
+        }))
+        .unwrap();
+        self.deployments().create(&PostParams::default(), &deployment).await.unwrap();
+    }
+
+    pub(crate) fn rules(&self) -> Api<ScalingRule> {
+        Api::namespaced(self.place.client(), &self.namespace)
+    }
+
+    pub(crate) fn deployments(&self) -> Api<Deployment> {
+        Api::namespaced(self.place.client(), &self.namespace)
+    }
+
+    pub(crate) fn services(&self) -> Api<Service> {
+        Api::namespaced(self.place.client(), &self.namespace)
+    }
+
+    pub(crate) async fn reaches(&self, mode: TrafficMode) -> ScalingRule {
+        until(&self.rules(), "web", &format!("the mode is {mode:?}"), |rule| mode_of(rule) == Some(mode)).await
+    }
+
+    pub(crate) async fn change_rule(&self, patch: Value) {
+        self.rules().patch("web", &PatchParams::default(), &Patch::Merge(&patch)).await.unwrap();
+    }
+
+    pub(crate) async fn replicas(&self) -> i32 {
+        self.deployments().get("web").await.unwrap().spec.unwrap().replicas.unwrap_or(1)
+    }
+
+    pub(crate) async fn pods_are_gone(&self) {
+        eventually("the pods are gone", || async {
+            let left = self.place.node.kubectl(&["get", "pods", "-n", &self.namespace, "-o", "name"]).await;
+            if left.trim().is_empty() { Ok(()) } else { Err(left) }
+        })
+        .await;
+    }
+}
+
+pub(crate) fn mode_of(rule: &ScalingRule) -> Option<TrafficMode> {
+    rule.status.as_ref()?.mode.as_ref()?.known().copied()
+}
