@@ -7,7 +7,8 @@ use std::time::Duration;
 use anyhow::Context;
 use kube::Client;
 use reeve_process::Process;
-use tokio::sync::watch as channel;
+use tokio::sync::{Notify, watch as channel};
+use tokio::time::timeout;
 
 use crate::args::{ClusterArgs, Failure};
 
@@ -43,6 +44,8 @@ use origin::PodNetworks;
 pub use origin::{Network, NetworkError};
 use plane::{Bounds, Plane};
 use reporter::Identity;
+
+const FAREWELL_WITHIN: Duration = Duration::from_secs(2);
 
 /// Flags of the data plane.
 #[derive(Clone, Debug, clap::Args)]
@@ -98,19 +101,22 @@ pub async fn run(args: DataPlaneArgs, cluster: ClusterArgs, process: Process) ->
         Identity { replica: args.replica, instance: reeve_process::lease::identity(), addresses, node: args.node };
     let (leader_tx, leader) = channel::channel(None);
     let ready = process.health.check("rules");
+    let farewell = Notify::new();
 
     let edges = async {
         tokio::join!(
             watch::follow(client.clone(), plane.clone(), ready),
             wake::wake(client.clone(), plane.clone()),
             reporter::follow_leader(client.clone(), namespace, leader_tx),
-            reporter::report(plane.clone(), identity, process.clone(), leader),
+            reporter::report(plane.clone(), identity, process.clone(), leader, &farewell),
             origin::follow_nodes(client.clone(), pod_networks),
             plane.sweep(),
         );
     };
     let ended = async {
         process.shutdown.draining().await;
+        // Whoever leads traffic here knows first, if there is anybody.
+        let _ = timeout(FAREWELL_WITHIN, farewell.notified()).await;
         // The edges go on meanwhile: whoever waits may still be woken for.
         plane.drain(args.drain_patience).await;
     };

@@ -16,7 +16,7 @@ use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client};
 use reeve_process::Process;
 use tokio::net::TcpStream;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tracing::{debug, info, warn};
 
@@ -69,12 +69,13 @@ pub(crate) async fn follow_leader(client: Client, namespace: String, leader: wat
     }
 }
 
-/// Reports for ever.
+/// Reports for ever. `farewell` is notified once the leader knows that this replica ends.
 pub(crate) async fn report(
     plane: Plane,
     identity: Identity,
     process: Process,
     mut leader: watch::Receiver<Option<SocketAddr>>,
+    farewell: &Notify,
 ) {
     let mut sequence = 0;
     let mut failures: u32 = 0;
@@ -88,7 +89,12 @@ pub(crate) async fn report(
             sequence += 1;
             let report = whole(&plane, &identity, sequence, draining);
             match send(address, &report).await {
-                Ok(()) => failures = 0,
+                Ok(()) => {
+                    failures = 0;
+                    if draining {
+                        farewell.notify_one();
+                    }
+                }
                 Err(error) => {
                     failures = failures.saturating_add(1);
                     // Expected while the lead changes.

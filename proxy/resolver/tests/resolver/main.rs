@@ -5,5 +5,6 @@
 
 mod behaviours;
 mod client;
+mod data_plane;
 mod place;
 mod switching;

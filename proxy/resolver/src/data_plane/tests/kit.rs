@@ -78,10 +78,10 @@ pub(super) enum Speaks {
 
 impl Pod {
     pub(super) async fn start(speaks: Speaks, handle: Handler) -> Self {
-        Self::start_at(free_port().await, speaks, handle).await
+        Self::start_at(free_port().await, speaks, handle)
     }
 
-    pub(super) async fn start_at(address: SocketAddr, speaks: Speaks, handle: Handler) -> Self {
+    pub(super) fn start_at(address: SocketAddr, speaks: Speaks, handle: Handler) -> Self {
         let listener = listen(address);
         let (connections, requests) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let (of_connections, of_requests) = (Arc::clone(&connections), Arc::clone(&requests));

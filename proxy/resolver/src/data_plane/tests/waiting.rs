@@ -114,7 +114,7 @@ async fn a_pod_that_is_called_ready_but_does_not_listen_yet_costs_no_request() {
     shop.held(1).await;
     shop.pods(&[(address, PodState::Ready)]);
     shop.held(1).await;
-    let _pod = Pod::start_at(address, Speaks::Http1, echo()).await;
+    let _pod = Pod::start_at(address, Speaks::Http1, echo());
     let response = tasks.join_next().await.expect("a task").expect("no panic").expect("a response");
     assert!(read(response).await.1.contains("\"body\":\"kept\""));
 }
