@@ -160,10 +160,12 @@ async fn post(address: SocketAddr, report: &ReplicaReport) -> Result<(), ReportE
             status => Err(ReportError::NotLeader(address, status)),
         }
     };
+    let mut answer = std::pin::pin!(answer);
     tokio::select! {
         biased;
-        answer = answer => answer,
-        ended = connection => Err(ended.err().map_or(ReportError::Silent(address), failed)),
+        answer = &mut answer => answer,
+        // The leader closes with its answer: it may have come in the same moment.
+        _ended = connection => answer.await,
     }
 }
 

@@ -43,10 +43,11 @@ async fn ask(address: SocketAddr, nonce: &str) -> Result<bool, ProbeError> {
         .header("connection", "close")
         .header(PROBE_HEADER, nonce)
         .body(Empty::<Bytes>::new())?;
-    let answer = async { sender.send_request(request).await };
-    let (response, _connection) = tokio::select! {
-        response = answer => (response?, ()),
-        ended = connection => return Err(ended.err().map_or_else(|| "the connection ended".into(), Into::into)),
+    let mut answer = std::pin::pin!(sender.send_request(request));
+    let response = tokio::select! {
+        response = &mut answer => response?,
+        // What answers may close with its answer: it may have come in the same moment.
+        _ended = connection => answer.await?,
     };
     Ok(response.headers().get(PROBE_HEADER).is_some_and(|value| value == nonce))
 }

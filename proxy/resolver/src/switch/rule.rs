@@ -10,7 +10,7 @@ use kube::runtime::events::{Event as Notice, EventType};
 use kube::{Api, Resource, ResourceExt};
 use reeve_crds::ScalingRule;
 use reeve_crds::scaling_rule::status::TrafficMode;
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use super::controller::{Controller, Memory};
 use super::execute::SwitchError;
@@ -94,6 +94,7 @@ impl Controller {
         }
         let machine = memory.machine.get_or_insert_with(|| recover(&snapshot, &observed, now));
         let effects = machine.step(Event::Observed(Box::new(observed.clone())), now);
+        debug!(rule = %key, mode = ?machine.mode(), ?effects, ?observed, "looked");
         let next = self.carry_out(&snapshot, memory, &effects).await?;
         if !matches!(next, Next::Again) {
             self.write_seen(&snapshot, memory, &observed, now).await?;

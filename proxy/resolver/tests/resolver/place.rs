@@ -74,8 +74,10 @@ impl Place {
 
     /// `life` tells one process of a replica from the next.
     pub(crate) fn replica(&self, number: usize, life: usize) -> Process {
-        let part = ["data-plane".to_owned(), format!("--replica=replica-{number}")];
-        self.spawn(&format!("replica-{number}-{life}"), &part, ADDRESSES[number])
+        let address = ADDRESSES[number];
+        let part =
+            ["data-plane".to_owned(), format!("--replica=replica-{number}"), format!("--listen-address={address}")];
+        self.spawn(&format!("replica-{number}-{life}"), &part, address)
     }
 
     pub(crate) fn client(&self) -> Client {
