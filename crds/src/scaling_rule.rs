@@ -17,6 +17,10 @@ pub mod path;
 pub mod status;
 pub mod traffic;
 
+/// What the resolver puts into the selector of a Service that it captures: no pod has it, and all else of the selector
+/// stays Git's. The value is the name of the rule.
+pub const CAPTURE_KEY: &str = "reeve.dev/captured";
+
 use keda::Keda;
 use path::{HandOver, Readiness};
 pub use status::ScalingRuleStatus;

@@ -215,7 +215,7 @@ fn removals(
         .into_iter()
         .filter(|(key, _)| !wanted_elsewhere(key))
         .map(|(key, entry)| {
-            let removal = remove(&key, &entry, view, rules);
+            let removal = removal_of(&key, &entry, view, rules);
             (Stage::of(&key.group, &key.kind), key, removal)
         })
         .map(|(stage, key, removal)| (key, stage, removal))
@@ -224,8 +224,9 @@ fn removals(
     removals
 }
 
-/// Only what the inventory and the object itself both claim is deleted.
-fn remove(key: &ObjectKey, entry: &Entry, view: &dyn View, rules: &Rules) -> Removal {
+/// What is done to an object that Git no longer wants, by what is known of it now. Only what the inventory and the object
+/// itself both claim is deleted.
+pub fn removal_of(key: &ObjectKey, entry: &Entry, view: &dyn View, rules: &Rules) -> Removal {
     let Some(live) = view.live(key) else {
         // An object that was written down but never seen may still have been created by whoever was killed.
         return match entry.state {

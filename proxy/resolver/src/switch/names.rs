@@ -2,8 +2,8 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// In the selector of a captured Service; no pod has it. The value is the name of the rule.
-pub(super) const CAPTURE_KEY: &str = "reeve.dev/captured";
+pub(super) use reeve_crds::scaling_rule::CAPTURE_KEY;
+
 /// On a captured Service: since when. Pods that are older may have connections that bypass the resolver.
 pub(super) const CAPTURED_AT: &str = "reeve.dev/captured-at";
 /// On our slices: the name of the rule.

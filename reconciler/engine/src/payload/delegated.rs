@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use reeve_crds::scaling_rule::{RuleMode, ScalingRuleSpec};
+use reeve_crds::scaling_rule::{CAPTURE_KEY, RuleMode, ScalingRuleSpec};
 use reeve_crds::{GROUP, ObjectRef};
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -51,7 +51,8 @@ impl Found {
             None => behind_services(rule, spec, objects),
         };
         for service in &spec.services {
-            self.add(local("", "Service", &service.name), &["spec", "selector"]);
+            // The selector itself stays Git's, also while it is captured.
+            self.add(local("", "Service", &service.name), &["spec", "selector", CAPTURE_KEY]);
         }
         let adopts = spec.keda.as_ref().is_some_and(|keda| keda.adopt);
         for target in targets {

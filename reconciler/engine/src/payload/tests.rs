@@ -291,7 +291,11 @@ fn a_rule_takes_the_replicas_of_its_target_and_the_selector_of_its_services() {
 
     assert_eq!(
         told(&[rule(&spec)]),
-        ["Service shop/api: /spec/selector", "Service shop/web: /spec/selector", "Deployment shop/web: /spec/replicas",]
+        [
+            "Service shop/api: /spec/selector/reeve.dev~1captured",
+            "Service shop/web: /spec/selector/reeve.dev~1captured",
+            "Deployment shop/web: /spec/replicas",
+        ]
     );
 }
 
@@ -323,7 +327,10 @@ fn a_rule_without_a_target_takes_the_workloads_behind_its_services() {
         workload("Deployment", "elsewhere", "web", "web"),
     ];
 
-    assert_eq!(told(&objects), ["Service shop/web: /spec/selector", "Deployment shop/web: /spec/replicas"]);
+    assert_eq!(
+        told(&objects),
+        ["Service shop/web: /spec/selector/reeve.dev~1captured", "Deployment shop/web: /spec/replicas"]
+    );
 }
 
 #[test]
@@ -343,10 +350,17 @@ fn a_scaled_object_is_the_rules_only_if_it_adopts_it() {
     let adopted = told(&[rule(json!({ "adopt": true })), scaler(&json!({ "name": "web" }))]);
     assert_eq!(
         adopted,
-        ["Service shop/web: /spec/selector", "Deployment shop/web: /spec/replicas", "ScaledObject shop/s: /spec"]
+        [
+            "Service shop/web: /spec/selector/reeve.dev~1captured",
+            "Deployment shop/web: /spec/replicas",
+            "ScaledObject shop/s: /spec"
+        ]
     );
     let left = told(&[rule(json!({})), scaler(&json!({ "name": "web" }))]);
-    assert_eq!(left, ["Service shop/web: /spec/selector", "Deployment shop/web: /spec/replicas"]);
+    assert_eq!(left, ["Service shop/web: /spec/selector/reeve.dev~1captured", "Deployment shop/web: /spec/replicas"]);
     let of_another = told(&[rule(json!({ "adopt": true })), scaler(&json!({ "name": "web", "kind": "StatefulSet" }))]);
-    assert_eq!(of_another, ["Service shop/web: /spec/selector", "Deployment shop/web: /spec/replicas"]);
+    assert_eq!(
+        of_another,
+        ["Service shop/web: /spec/selector/reeve.dev~1captured", "Deployment shop/web: /spec/replicas"]
+    );
 }

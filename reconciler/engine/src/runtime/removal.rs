@@ -17,7 +17,7 @@ use crate::cluster::{Account, Kind, KindsError};
 use crate::desired::Stage;
 use crate::error::ReconcileError;
 use crate::inventory::{Change, Entry};
-use crate::plan::{Removal, leave};
+use crate::plan::{Removal, leave, removal_of};
 
 /// Takes objects away, those that were applied last first, and waits until each stage is gone.
 pub(super) async fn remove(
@@ -30,8 +30,7 @@ pub(super) async fn remove(
 ) -> Result<(), ReconcileError> {
     for stage in Stage::ALL.into_iter().rev() {
         let of_stage = removals.iter().filter(|(_, at, _)| *at == stage);
-        let work: Vec<_> =
-            of_stage.map(|(key, _, removal)| remove_one(ctx, applier, target, key, *removal, timeout)).collect();
+        let work: Vec<_> = of_stage.map(|(key, ..)| remove_one(ctx, applier, target, key, timeout)).collect();
         let mut results = stream::iter(work).buffer_unordered(STEPS_IN_FLIGHT);
         let mut errors = Vec::new();
         while let Some(result) = results.next().await {
@@ -54,10 +53,11 @@ async fn remove_one(
     applier: &Applier,
     target: ComponentTarget,
     key: &ObjectKey,
-    removal: Removal,
     timeout: Duration,
 ) -> Result<Option<ObjectKey>, ReconcileError> {
     let Some(entry) = ctx.inventory.read(|inventory| inventory.get(key).cloned()) else { return Ok(None) };
+    // A write that was under way when the plan was made may have made it since.
+    let removal = removal_of(key, &entry, ctx, &ctx.rules());
     let forget = || ctx.inventory.note([Change::Drop(key.clone())]);
     let is_gone = removal == Removal::Forget && !applier.is_under_way(key);
     if is_gone || removal == Removal::Release {

@@ -3,6 +3,8 @@
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Service;
 use kube::api::{Patch, PatchParams};
+use reeve_crds::State;
+use reeve_crds::scaling_rule::CAPTURE_KEY;
 use reeve_tests::until;
 use serde_json::json;
 
@@ -14,6 +16,11 @@ fn service(app: &str) -> String {
     format!(
         "apiVersion: v1\nkind: Service\nmetadata: {{ name: web }}\nspec:\n  selector: {{ app: {app} }}\n  ports: [{{ port: 80 }}]\n---\n"
     )
+}
+
+/// Objects of this kind are always healthy.
+fn healthy(kind: &str) -> String {
+    format!("kind: Health\nrules:\n  - {{ apiVersion: {kind}, current: 'true' }}\n")
 }
 
 impl Fixture {
@@ -29,12 +36,22 @@ impl Fixture {
         .await;
     }
 
-    async fn selects(&self, app: &str) {
-        until(&self.there::<Service>(), "web", &format!("it selects {app}"), |service| {
+    /// The Service selects this, and is captured or not.
+    async fn selects(&self, app: &str, captured: bool) {
+        until(&self.there::<Service>(), "web", &format!("it selects {app}, captured: {captured}"), |service| {
             let selector = service.spec.as_ref().and_then(|spec| spec.selector.as_ref());
-            selector.and_then(|selector| selector.get("app")).is_some_and(|value| value == app)
+            selector.is_some_and(|selector| {
+                selector.get("app").is_some_and(|value| value == app) && selector.contains_key(CAPTURE_KEY) == captured
+            })
         })
         .await;
+    }
+
+    /// Captures the Service as the resolver does.
+    async fn capture(&self) {
+        let capture = json!({ "spec": { "selector": { CAPTURE_KEY: "web" } } });
+        let resolver = PatchParams { field_manager: Some("reeve-resolver".to_owned()), ..PatchParams::default() };
+        self.there::<Service>().patch("web", &resolver, &Patch::Merge(&capture)).await.unwrap();
     }
 
     fn leaves_replicas(&self, leaves: bool) {
@@ -51,28 +68,35 @@ async fn what_a_rule_left_to_others_is_taken_back_when_the_rule_leaves_git() {
     fixture.component("rule", "1.0.0", RULE);
     // No node runs pods here, and no resolver reads rules.
     for (chart, kind) in [("rule", "reeve.dev/v1alpha1, kind: ScalingRule"), ("web", "apps/v1, kind: Deployment")] {
-        let rule = format!("kind: Health\nrules:\n  - {{ apiVersion: {kind}, current: 'true' }}\n");
-        fixture.write(&format!("charts/{chart}/1.0.0/health.yaml"), &rule);
+        fixture.write(&format!("charts/{chart}/1.0.0/health.yaml"), &healthy(kind));
     }
     let first = fixture.push();
     fixture.follow().await;
     let _reeve = fixture.reeve();
     fixture.applied(&first).await;
     fixture.scale("3").await;
-    let capture = json!({ "spec": { "selector": { "app": "captured" } } });
-    let resolver = PatchParams { field_manager: Some("resolver".to_owned()), ..PatchParams::default() };
-    fixture.there::<Service>().patch("web", &resolver, &Patch::Merge(&capture)).await.unwrap();
+    fixture.capture().await;
     // Whoever looks again leaves both as they are.
     fixture.component("other", "1.0.0", &config("other", "x"));
     let second = fixture.push();
     fixture.applied(&second).await;
     fixture.has_replicas(3).await;
-    fixture.selects("captured").await;
+    fixture.selects("web", true).await;
+
+    // Git's own change counts, and the capture stays.
+    fixture.write("charts/web/1.1.0/health.yaml", &healthy("apps/v1, kind: Deployment"));
+    fixture.component("web", "1.1.0", &(deployment("web", 0) + &service("shop")));
+    let third = fixture.push();
+    fixture.applied(&third).await;
+    fixture.selects("shop", true).await;
+    // The Service leads to other pods now, and so the rule no longer takes these replicas.
+    fixture.has_replicas(0).await;
+    let web = fixture.component_is("web", State::Ready, "Succeeded").await;
+    assert_eq!(web.status.and_then(|status| status.drift), None, "it is no drift");
 
     fixture.drop_component("rule");
     fixture.push();
-    fixture.has_replicas(0).await;
-    fixture.selects("web").await;
+    fixture.selects("shop", false).await;
 }
 
 #[tokio::test]

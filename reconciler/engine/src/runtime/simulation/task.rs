@@ -40,7 +40,7 @@ enum Todo {
     /// The answer to a write has to come.
     AwaitAnswer(ObjectKey),
     PlanRemovals,
-    Remove(ObjectKey, Removal),
+    Remove(ObjectKey),
     AwaitGone(ObjectKey),
     Flush,
 }
@@ -93,7 +93,7 @@ impl ModelTask {
             Some(Todo::AwaitStored(number)) => worker.stored >= *number,
             Some(Todo::AwaitAnswer(_)) => false,
             Some(Todo::AwaitGone(key)) => !cluster.objects.contains_key(key),
-            Some(Todo::Remove(key, Removal::Settle | Removal::Forget)) => !is_under_way(key),
+            Some(Todo::Remove(key)) => !is_under_way(key),
             _ => true,
         }
     }
@@ -114,7 +114,7 @@ impl ModelTask {
             Some(Todo::Plan(stage)) => self.plan(stage, worker, around),
             Some(Todo::Step(step)) => self.step(&step, worker, around),
             Some(Todo::PlanRemovals) => self.plan_removals(worker, around),
-            Some(Todo::Remove(key, removal)) => self.remove(&key, removal, worker, around)?,
+            Some(Todo::Remove(key)) => self.remove(&key, worker, around)?,
             Some(Todo::AwaitGone(key)) => {
                 around.index.gone(&key, None);
                 worker.books.record_changes([Change::Drop(key)]);
@@ -206,26 +206,25 @@ impl ModelTask {
             Some(spec) => plan::component(&spec.desired, entries, &sight, &worker.rules(), &is_wanted),
             None => plan::removal(entries, &sight, &worker.rules(), &is_wanted),
         };
-        for (key, _, removal) in plan.removals.into_iter().rev() {
-            self.todo.push_front(Todo::Remove(key, removal));
+        for (key, ..) in plan.removals.into_iter().rev() {
+            self.todo.push_front(Todo::Remove(key));
         }
     }
 
     fn remove(
         &mut self,
         key: &ObjectKey,
-        removal: Removal,
         worker: &mut ModelWorker,
         around: &mut Surroundings<'_>,
     ) -> Result<(), String> {
         let Some(entry) = worker.books.inventory.get(key).cloned() else { return Ok(()) };
         let there = around.cluster.objects.get(key).cloned();
-        let uid = match removal {
-            Removal::Release => None,
-            Removal::Settle | Removal::Forget => {
+        let uid = match plan::removal_of(key, &entry, &sight(worker, around), &worker.rules()) {
+            Removal::Release | Removal::Forget => None,
+            Removal::Settle => {
                 let ours = there.as_ref().filter(|live| live.owner.as_ref() == Some(&worker.owner));
                 let goes = |live: &&Live| leave(key, live, &worker.rules()) == Removal::Delete;
-                ours.filter(goes).filter(|_| removal == Removal::Settle).map(|live| live.uid.clone())
+                ours.filter(goes).map(|live| live.uid.clone())
             }
             Removal::Delete => around.index.get(key).map(|live| live.uid).or(entry.uid.clone()),
         };
