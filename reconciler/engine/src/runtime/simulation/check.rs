@@ -89,7 +89,8 @@ impl World {
             });
             // What depends on something disputed waits for it.
             if !is_so && !self.is_disputed(&owner, desired) {
-                return Err(format!("{name}: {} is not as Git says: {live:?}", object.key));
+                let entry = self.workers.get(name).and_then(|worker| worker.books.inventory.get(&object.key));
+                return Err(format!("{name}: {} is not as Git says: {live:?}, written down as {entry:?}", object.key));
             }
         }
         let state = self.state(name);
