@@ -1,5 +1,6 @@
 //! The commands that talk to a cluster, run against a real API server as a person runs them.
 
+mod aggregated;
 mod check;
 mod connection;
 mod events;

@@ -74,7 +74,12 @@ impl Estate {
             ("channels/regular.yaml", "kind: Channel\ncomponents:\n  web: 1.0.0\n"),
             ("charts/web/1.0.0/Chart.yaml", "apiVersion: v2\nname: web\nversion: 1.0.0\n"),
             ("charts/web/1.0.0/templates/all.yaml.j2", WEB),
-            ("runtimes/here.yaml", &format!("kind: Runtime\ncomponents:\n  web: {{ values: {{ text: {text} }} }}\n")),
+            (
+                "runtimes/here.yaml",
+                &format!(
+                    "kind: Runtime\ntarget: {{ namespaces: [default] }}\ncomponents:\n  web: {{ values: {{ text: {text} }} }}\n"
+                ),
+            ),
         ];
         self.repository.publish(&files).unwrap()
     }
@@ -141,7 +146,8 @@ impl Estate {
 async fn the_image_is_installed_and_governs_what_runs_beside_it() {
     let estate = Estate::start().await;
     estate.push("one");
-    let told = install(&estate.node, &["--apply", "--wait", "--set", r#"sourceNamespaces=["fleet"]"#]).await.with(0);
+    let args = ["--apply", "--wait", "--applier", "namespaces=default", "--set", r#"sourceNamespaces=["fleet"]"#];
+    let told = install(&estate.node, &args).await.with(0);
     assert!(told.out.contains("Deployment.apps reeve-system/reeve created"), "{}", told.out);
     let version =
         estate.node.kubectl(&["-n", "reeve-system", "exec", "deploy/reeve", "--", "reeve", "--version"]).await;

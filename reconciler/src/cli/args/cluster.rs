@@ -238,8 +238,11 @@ pub(in crate::cli) struct InstallArgs {
     /// Change a value of the chart; may be given several times
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(in crate::cli) values: Vec<String>,
+    /// What the account may do as which objects are applied: `cluster-admin`, or `namespaces=a,b`; without it nothing yet
+    #[arg(long, value_name = "RIGHTS")]
+    pub(in crate::cli) applier: Option<ApplierRights>,
     /// Only the kinds
-    #[arg(long, conflicts_with_all = ["skip_crds", "values"])]
+    #[arg(long, conflicts_with_all = ["skip_crds", "values", "applier"])]
     pub(in crate::cli) crds_only: bool,
     /// All but the kinds
     #[arg(long)]
@@ -261,6 +264,29 @@ pub(in crate::cli) struct InstallArgs {
     pub(in crate::cli) output: InstallFormat,
     #[command(flatten)]
     pub(in crate::cli) connection: ConnectionArgs,
+}
+
+/// What `--applier` asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::cli) enum ApplierRights {
+    ClusterAdmin,
+    Namespaces(Vec<String>),
+}
+
+impl std::str::FromStr for ApplierRights {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "cluster-admin" {
+            return Ok(Self::ClusterAdmin);
+        }
+        let names: Vec<String> =
+            text.strip_prefix("namespaces=").unwrap_or_default().split(',').map(str::to_owned).collect();
+        if names.iter().any(|name| !reeve_renderer::names::is_label(name)) {
+            return Err("wanted cluster-admin, or namespaces such as namespaces=shop,orders".to_owned());
+        }
+        Ok(Self::Namespaces(names))
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

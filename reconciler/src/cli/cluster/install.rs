@@ -5,7 +5,7 @@ use std::io::Write as _;
 use reeve_renderer::names;
 use serde_json::{Value, json};
 
-use crate::cli::args::cluster::{InstallArgs, InstallFormat};
+use crate::cli::args::cluster::{ApplierRights, InstallArgs, InstallFormat};
 use crate::cli::document;
 use crate::cli::failure::Failure;
 use crate::cli::{Status, Terminal};
@@ -25,7 +25,9 @@ pub(super) async fn run(args: &InstallArgs, terminal: &mut Terminal) -> Result<S
         let message = format!("`{namespace}` cannot be a namespace");
         return Err(Failure::unknown(message, Some(names::LABEL_RULE.to_owned())));
     }
-    let given = values::Given::parse(&args.values)?;
+    let mut values: Vec<String> = args.applier.iter().map(rights).collect();
+    values.extend(args.values.iter().cloned());
+    let given = values::Given::parse(&values)?;
     let mut objects = charts::render(namespace, &given, terminal.error_style)?;
     objects.retain(|object| {
         let is_kind = object["kind"] == "CustomResourceDefinition";
@@ -36,6 +38,14 @@ pub(super) async fn run(args: &InstallArgs, terminal: &mut Terminal) -> Result<S
     }
     print(args.output, &objects, terminal)?;
     Ok(Status::Fine)
+}
+
+/// The value of the chart that gives the applier its rights.
+fn rights(asked: &ApplierRights) -> String {
+    match asked {
+        ApplierRights::ClusterAdmin => "applier.clusterRole=cluster-admin".to_owned(),
+        ApplierRights::Namespaces(names) => format!("applier.namespaces={}", json!(names)),
+    }
 }
 
 fn print(format: InstallFormat, objects: &[Value], terminal: &mut Terminal) -> Result<(), Failure> {

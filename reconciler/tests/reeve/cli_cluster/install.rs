@@ -80,12 +80,10 @@ fn values_change_what_is_installed() {
     assert_eq!(*image, json!(format!("reeve.local/reeve@{digest}")));
     let objects = printed(&["--set", "data.persistent=true", "--set", "replicas=1"]);
     assert!(named(&objects, "PersistentVolumeClaim", "reeve-data").is_some());
-    let objects = printed(&["--set", "serviceMonitor.enabled=true", "--set", "networkPolicy.enabled=true"]);
+    let objects = printed(&["--set", "serviceMonitor.enabled=true", "--set", "networkPolicy.enabled=false"]);
     assert!(
-        named(&objects, "ServiceMonitor", "reeve").is_some() && named(&objects, "NetworkPolicy", "reeve").is_some()
+        named(&objects, "ServiceMonitor", "reeve").is_some() && named(&objects, "NetworkPolicy", "reeve").is_none()
     );
-    let objects = printed(&["--set", "applier.clusterRole="]);
-    assert!(named(&objects, "ClusterRoleBinding", "reeve-applier").is_none());
     assert!(named(&objects, "ServiceAccount", "reeve-control-plane").is_none());
     let kinds = r#"controlPlane.kinds=["cluster.x-k8s.io/Cluster","/ConfigMap"]"#;
     let objects = printed(&["-n", "ops", "--set", kinds, "--set", "controlPlane.account=maker"]);
@@ -110,6 +108,52 @@ fn values_change_what_is_installed() {
     };
     assert_eq!(places("reeve-appliers"), [("a".to_owned(), json!(["x", "z"])), ("b".to_owned(), json!(["y"]))]);
     assert_eq!(places("reeve-secrets"), [("a".to_owned(), Value::Null), ("c".to_owned(), Value::Null)]);
+}
+
+#[test]
+fn the_applier_has_the_rights_that_were_asked_for_and_no_others() {
+    let bindings = |args: &[&str]| -> Vec<(String, Value, Value)> {
+        let objects = printed(args);
+        let of_applier = |object: &&Value| object["subjects"][0]["name"] == "reeve-applier";
+        let told = |object: &Value| {
+            let kind = object["kind"].as_str().unwrap().to_owned();
+            (kind, object["metadata"]["namespace"].clone(), object["roleRef"]["name"].clone())
+        };
+        objects.iter().filter(of_applier).map(told).collect()
+    };
+    assert_eq!(bindings(&[]), []);
+    let everything = ("ClusterRoleBinding".to_owned(), Value::Null, json!("cluster-admin"));
+    assert_eq!(bindings(&["--applier", "cluster-admin"]), [everything]);
+    let inside = |namespace: &str| ("RoleBinding".to_owned(), json!(namespace), json!("admin"));
+    assert_eq!(bindings(&["--applier", "namespaces=shop,orders"]), [inside("orders"), inside("shop")]);
+    let folder = Repository::empty();
+    for wrong in ["everything", "namespaces=", "namespaces=a,,b", "namespaces=A"] {
+        let told = folder.reeve(&["install", "--applier", wrong]).with(2).err;
+        assert!(told.contains("wanted cluster-admin, or namespaces such as namespaces=shop,orders"), "{told}");
+    }
+}
+
+#[test]
+fn pods_are_spread_and_may_reach_only_what_they_need() {
+    let objects = printed(&["--set", "priorityClassName=important", "--set", "networkPolicy.ports=[443]"]);
+    let pod = &named(&objects, "Deployment", "reeve").unwrap()["spec"]["template"]["spec"];
+    assert_eq!(pod["priorityClassName"], "important");
+    let keys: Vec<&Value> =
+        pod["topologySpreadConstraints"].as_array().unwrap().iter().map(|one| &one["topologyKey"]).collect();
+    assert_eq!(keys, ["topology.kubernetes.io/zone", "kubernetes.io/hostname"]);
+    assert!(pod["affinity"]["podAntiAffinity"].is_object(), "{pod}");
+    let policy = &named(&objects, "NetworkPolicy", "reeve").unwrap()["spec"];
+    assert_eq!(policy["policyTypes"], json!(["Ingress", "Egress"]));
+    assert_eq!(policy["egress"].as_array().unwrap().len(), 3, "{policy}");
+    assert_eq!(policy["egress"][2], json!({ "ports": [{ "port": 443 }] }));
+    let extra = r#"networkPolicy.egress=[{"ports":[{"port":7999}]}]"#;
+    let own = r#"topologySpreadConstraints=[{"maxSkew":2,"topologyKey":"rack","whenUnsatisfiable":"DoNotSchedule"}]"#;
+    let objects = printed(&["--set", extra, "--set", own, "--set", r#"affinity={"nodeAffinity":{}}"#]);
+    let policy = &named(&objects, "NetworkPolicy", "reeve").unwrap()["spec"];
+    assert_eq!(policy["egress"][3], json!({ "ports": [{ "port": 7999 }] }));
+    let pod = &named(&objects, "Deployment", "reeve").unwrap()["spec"]["template"]["spec"];
+    assert_eq!(pod["topologySpreadConstraints"][0]["topologyKey"], "rack");
+    assert_eq!(pod["affinity"], json!({ "nodeAffinity": {} }));
 }
 
 #[test]

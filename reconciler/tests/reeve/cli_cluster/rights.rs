@@ -129,7 +129,7 @@ async fn reeve_may_do_its_work_and_nothing_else() {
     let control_plane = ControlPlane::start().await.unwrap().controllers().await.unwrap();
     let cluster: &Cluster = &control_plane;
     install(cluster, &["--apply", "--wait", "--crds-only"]).await.with(0);
-    install(cluster, &["--apply"]).await.with(0);
+    install(cluster, &["--apply", "--applier", "cluster-admin"]).await.with(0);
     let client = reeve(cluster, None).await;
     // The authorizer learns of new roles by a watch of its own.
     eventually("Reeve may do its work", || async {

@@ -61,11 +61,15 @@ pub(super) const INSTALL: &str = "\
 Examples:
   reeve install                              prints every object of this version
   reeve install --apply --wait               puts them into the cluster, and waits until they work
+  reeve install --apply --applier cluster-admin        what a fleet says may be anything
+  reeve install --apply --applier namespaces=shop,orders
   reeve install --set replicas=1 --set image.repository=registry.example.com/reeve
   reeve install --set 'sourceNamespaces=[\"team-a\",\"team-b\"]'
   reeve install --crds-only | kubectl apply --server-side -f -
 
 A VALUE is JSON, or text if it is none: image.tag='\"1.0\"' is text. All values are in charts/reeve/values.yaml.
+Without --applier objects of a fleet are refused until you bind roles to the account reeve-applier. Who has rights keeps
+them: an upgrade without --applier takes none away.
 Reeve runs in the namespace reeve-system unless -n names another.
 Exit status: 0 printed or applied, 2 could not do it, or --wait took too long.";
 

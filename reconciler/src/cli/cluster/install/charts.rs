@@ -34,6 +34,7 @@ const REEVE: &[(&str, &str)] = files!("charts/reeve":
     "files/alerts.yaml",
     "files/dashboard.json",
     "templates/accounts.yaml.j2",
+    "templates/aggregated.yaml.j2",
     "templates/alerts.yaml.j2",
     "templates/controlplane.yaml.j2",
     "templates/dashboard.yaml.j2",
