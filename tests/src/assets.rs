@@ -6,6 +6,7 @@
 
 mod debian;
 mod go;
+mod packages;
 mod peer;
 mod released;
 
@@ -17,6 +18,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use reeve_images::debian::Package;
+use reeve_images::pins::Pins;
 
 pub use debian::Tool;
 pub use peer::Peer;
@@ -138,6 +141,11 @@ pub fn peer(peer: Peer) -> Result<PathBuf> {
     peer.find(&cache_base()?)
 }
 
+/// What Reeve's images are made of: the pins, and the packages with their files; fetched when they are missing.
+pub(crate) fn image_packages() -> Result<(Pins, BTreeMap<String, Package>)> {
+    packages::find(&cache_base()?)
+}
+
 /// The path of a tool that comes as a Debian package; installs it when it is missing and we may.
 pub fn tool(tool: Tool) -> Result<PathBuf> {
     tool.find()
@@ -146,6 +154,7 @@ pub fn tool(tool: Tool) -> Result<PathBuf> {
 /// Finds or makes everything that any level of the harness needs.
 pub fn ensure_all() -> Result<()> {
     debian::ensure(&Tool::ALL)?;
+    image_packages()?;
     let search = Search::from_environment()?;
     for program in Program::ALL {
         search.find(program)?;
@@ -226,7 +235,7 @@ fn from_envtest(folder: &Path, program: Program) -> Result<PathBuf> {
 }
 
 /// `${XDG_CACHE_HOME:-~/.cache}/reeve`
-pub(crate) fn cache_base() -> Result<PathBuf> {
+fn cache_base() -> Result<PathBuf> {
     let base = match std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute()) {
         Some(folder) => folder,
         None => {

@@ -5,9 +5,8 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use reeve_images::pins::Pins;
 use reeve_images::revision::Revision;
-use reeve_images::{Compression, Layer, Parts, Settings, Shipped, assemble, crates, debian};
+use reeve_images::{Compression, Layer, Parts, Settings, Shipped, assemble, crates};
 
 use crate::assets::{self, Tool};
 
@@ -50,11 +49,7 @@ impl Image {
         let shipped = Shipped::find(&name)?;
         let program = tempfile::NamedTempFile::new().context("cannot create a file")?;
         strip(binary, program.path())?;
-        let file = workspace.join("images/debian.toml");
-        let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-        let pins = Pins::parse(&text, &file)?;
-        let packages =
-            debian::packages(&pins, reeve_images::oci::architecture(), &assets::cache_base()?.join("debian"))?;
+        let (pins, packages) = assets::image_packages()?;
         let built = assemble(&Parts {
             shipped,
             version: env!("CARGO_PKG_VERSION"),
