@@ -19,6 +19,7 @@ mod names;
 mod objects;
 mod ports;
 mod probe;
+mod quiet;
 mod replicas;
 mod reports;
 mod rule;

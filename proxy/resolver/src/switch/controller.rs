@@ -51,8 +51,8 @@ pub(super) struct Memory {
     pub(super) machine: Option<Machine>,
     /// The rule as we wrote it last; the watch may lag behind.
     pub(super) written: Option<Arc<reeve_crds::ScalingRule>>,
-    /// The capture after which no pod can have connections that bypass the resolver.
-    pub(super) quiet_since_capture: Option<Timestamp>,
+    /// Whether pods can have connections that bypass the resolver.
+    pub(super) silence: super::quiet::Silence,
     pub(super) status_written: Option<Timestamp>,
     pub(super) failures: u32,
 }

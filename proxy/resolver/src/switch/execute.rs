@@ -3,16 +3,17 @@
 use std::net::{IpAddr, SocketAddr};
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::core::v1::{Pod, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
-use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
 use kube::{Api, Client, ResourceExt};
 use reeve_crds::{ScalingRule, WorkloadRef};
 use serde_json::{Value, json};
-use tracing::info;
+use tracing::{debug, info};
 
 use super::objects::{self, Resolver};
+use super::quiet::{self, Sample};
 use super::snapshot::Snapshot;
 use super::{names, probe};
 
@@ -200,6 +201,32 @@ impl Edge {
             SwitchError::Kind { api_version, kind, cause: Box::new(cause) }
         })?;
         Ok(Api::namespaced_with(self.client.clone(), &snapshot.key().namespace, &resource))
+    }
+
+    /// All pods of the rule's Services.
+    pub(super) async fn pods(&self, snapshot: &Snapshot) -> Result<Vec<Pod>, SwitchError> {
+        let api: Api<Pod> = self.api(snapshot);
+        let mut pods = Vec::new();
+        for service in &snapshot.services {
+            let selector = objects::selector(service);
+            let labels: Vec<String> = selector.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            let listed = api.list(&ListParams::default().labels(&labels.join(","))).await;
+            pods.extend(listed.map_err(failed("list the pods of", service.name_any()))?.items);
+        }
+        Ok(pods)
+    }
+
+    /// What a pod's kubelet counted; nothing if it does not tell.
+    pub(super) async fn network(&self, pod: &Pod) -> Option<Sample> {
+        let node = pod.spec.as_ref()?.node_name.as_ref()?;
+        let request = http::Request::get(format!("/api/v1/nodes/{node}/proxy/stats/summary")).body(Vec::new()).ok()?;
+        match self.client.request::<Value>(request).await {
+            Ok(summary) => quiet::sample(&summary, pod),
+            Err(error) => {
+                debug!(node, error = %reeve_process::error_chain(&error), "the kubelet does not say what its pods send");
+                None
+            }
+        }
     }
 
     /// Nothing of ours remains; only then may the rule go.

@@ -17,6 +17,8 @@ pub use observed::{Extent, HandOver, Observed, Policy, Slice, Traffic, Wish};
 
 /// How long the barrier before a sleep may stand before it is lifted again.
 const DRAIN_WITHIN: Duration = Duration::from_secs(10);
+/// How long kube-proxies may take to notice that the resolver is out, before its listeners are closed.
+const LINGER: Duration = Duration::from_secs(10);
 /// How long a target that should serve by itself is waited for before the resolver goes anyway.
 const LEAVE_WITHIN: Duration = Duration::from_secs(120);
 
@@ -179,7 +181,7 @@ impl Machine {
 
     fn should_enter(&self, o: &Observed, now: Timestamp) -> bool {
         // Nobody serves: brought to zero, or all of it broken. What comes is held from now on.
-        let unserved = o.direct_pods == 0 && o.replicas.is_some();
+        let unserved = o.direct_pods == 0;
         match o.policy.hand_over {
             None => true,
             Some(policy) => unserved || elapsed(self.since, now) >= self.look_after(policy),

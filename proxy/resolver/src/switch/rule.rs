@@ -4,10 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Pod;
-use kube::api::ListParams;
 use kube::runtime::events::{Event as Notice, EventType};
-use kube::{Api, Resource, ResourceExt};
+use kube::{Resource, ResourceExt};
 use reeve_crds::ScalingRule;
 use reeve_crds::scaling_rule::status::TrafficMode;
 use tracing::{debug, info, warn};
@@ -25,7 +23,7 @@ const ROUNDS: usize = 16;
 const STATUS_EVERY: Duration = Duration::from_secs(5);
 const RETRY: Duration = Duration::from_millis(200);
 const RETRY_AT_MOST: Duration = Duration::from_secs(30);
-/// A target that is not watched is read this often while something is under way.
+/// What is not watched is read this often: targets of other kinds, and the network counters of pods.
 const POLL: Duration = Duration::from_secs(2);
 
 /// What came of a look.
@@ -179,7 +177,9 @@ impl Controller {
                 Effect::LookAt(time) => at = Some(*time),
             }
         }
-        if snapshot.target.reference.as_ref().is_some_and(|named| !target::is_watched(named)) {
+        let unwatched = snapshot.target.reference.as_ref().is_some_and(|named| !target::is_watched(named));
+        let waits_for_pods = !snapshot.pods_quiet && matches!(snapshot.epoch(), Some((TrafficMode::Proxied, _)));
+        if unwatched || waits_for_pods {
             let poll = Timestamp::now().saturating_add(POLL).unwrap_or(Timestamp::MAX);
             at = Some(at.map_or(poll, |at| at.min(poll)));
         }
@@ -264,30 +264,24 @@ impl Controller {
         Ok(())
     }
 
-    /// Pods that are younger than the capture were never reached but through the resolver.
+    /// Whether no pod can have connections that bypass the resolver.
     async fn are_pods_quiet(&self, snapshot: &Snapshot, memory: &mut Memory) -> Result<bool, SwitchError> {
         let may_sleep = matches!(snapshot.epoch(), Some((TrafficMode::Proxied | TrafficMode::Draining, _)));
         let Some(captured) = snapshot.captured_at().filter(|_| may_sleep) else { return Ok(false) };
-        if memory.quiet_since_capture == Some(captured) {
+        let silence = memory.silence.of(captured);
+        if silence.is_settled() {
             return Ok(true);
         }
-        let pods: Api<Pod> = Api::namespaced(self.edge.client.clone(), &snapshot.key().namespace);
-        for service in &snapshot.services {
-            let selector = super::objects::selector(service);
-            let labels: Vec<String> = selector.iter().map(|(key, value)| format!("{key}={value}")).collect();
-            let listed = pods.list(&ListParams::default().labels(&labels.join(","))).await;
-            let listed = listed.map_err(|cause| SwitchError::Api {
-                doing: "list the pods of",
-                object: service.name_any(),
-                cause: Box::new(cause),
-            })?;
-            let is_young = |pod: &Pod| pod.creation_timestamp().is_some_and(|created| created.0 > captured);
-            if !listed.items.iter().all(is_young) {
-                return Ok(false);
-            }
+        let pods = self.edge.pods(snapshot).await?;
+        let old = silence.old(&pods);
+        if old.is_empty() {
+            return Ok(true);
         }
-        memory.quiet_since_capture = Some(captured);
-        Ok(true)
+        let mut samples = Vec::new();
+        for pod in old {
+            samples.push((pod, self.edge.network(pod).await));
+        }
+        Ok(silence.is_quiet(&samples, snapshot.rule.spec.idle_after.into(), Timestamp::now()))
     }
 }
 

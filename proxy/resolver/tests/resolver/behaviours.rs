@@ -80,3 +80,38 @@ async fn the_first_request_starts_as_many_instances_as_the_rule_says() {
     assert_eq!(answer.status, StatusCode::OK);
     assert_eq!(app.replicas().await, 3);
 }
+
+#[tokio::test]
+async fn more_requests_than_n_make_the_resolver_leave_and_silence_brings_it_back() {
+    let app = App::new(
+        shared().await,
+        "busy",
+        json!({
+            "idleAfter": "2s", "minAwake": "0s",
+            "handOver": { "requestsPerSecond": 5, "after": "1s", "lookAfter": "5s", "lookAfterMax": "5s" },
+        }),
+    )
+    .await;
+    app.reaches(TrafficMode::Proxied).await;
+    let calls = async {
+        let mut served = 0;
+        loop {
+            let answer = get(app.address, "/index.html").await.unwrap();
+            assert_eq!(answer.status, StatusCode::OK);
+            served += 1;
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            if served > 100_000 {
+                break;
+            }
+        }
+    };
+    tokio::select! {
+        () = calls => panic!("it never left"),
+        _rule = app.reaches(TrafficMode::Direct) => {}
+    }
+    let service = app.services().get("web").await.unwrap();
+    assert_eq!(service.spec.unwrap().selector.unwrap().len(), 1);
+    assert_eq!(get(app.address, "/index.html").await.unwrap().body, "hello\n");
+    let rule = app.reaches(TrafficMode::Asleep).await;
+    assert_eq!(rule.status.unwrap().totals.unwrap().sleeps, 1);
+}

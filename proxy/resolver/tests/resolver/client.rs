@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use http::{HeaderMap, Request, StatusCode};
+use http::{Request, StatusCode};
 use http_body_util::{BodyExt, Empty};
 use hyper::body::Bytes;
 use hyper::client::conn::http1;
@@ -16,7 +16,6 @@ const WITHIN: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
-    pub(crate) headers: HeaderMap,
     pub(crate) body: String,
 }
 
@@ -34,11 +33,7 @@ async fn exchange(address: SocketAddr, path: &str) -> Result<Answer, Box<dyn std
         let response = sender.send_request(request).await?;
         let (head, body) = response.into_parts();
         let body = body.collect().await?.to_bytes();
-        Ok::<_, hyper::Error>(Answer {
-            status: head.status,
-            headers: head.headers,
-            body: String::from_utf8_lossy(&body).into_owned(),
-        })
+        Ok::<_, hyper::Error>(Answer { status: head.status, body: String::from_utf8_lossy(&body).into_owned() })
     };
     let (answer, _) = tokio::join!(answer, async {
         let _ = connection.await;

@@ -6,5 +6,6 @@
 mod behaviours;
 mod client;
 mod data_plane;
+mod losses;
 mod place;
 mod switching;

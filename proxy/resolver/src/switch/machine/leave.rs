@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use reeve_crds::scaling_rule::status::TrafficMode;
 
-use super::{Effect, Extent, LEAVE_WITHIN, Machine, Observed, Slice, add, elapsed, out_of_path};
+use super::{Effect, Extent, LEAVE_WITHIN, LINGER, Machine, Observed, Slice, add, elapsed, out_of_path};
 
 impl Machine {
     /// Busy: the pods serve by themselves. What still reaches the resolver is forwarded in every mode, so nothing is
@@ -22,7 +22,12 @@ impl Machine {
     /// Suspended or deleted: awake if it was us who put it to sleep, then out.
     pub(super) fn leave(&mut self, o: &Observed, finish: bool, now: Timestamp) -> Vec<Effect> {
         if self.mode == TrafficMode::Untouched {
-            return if finish { vec![Effect::Finish] } else { Vec::new() };
+            // With the rule go the listeners, and some clients may still be led to them.
+            return match finish {
+                true if elapsed(self.since, now) >= LINGER => vec![Effect::Finish],
+                true => vec![Effect::LookAt(add(self.since, LINGER))],
+                false => Vec::new(),
+            };
         }
         if is_out(o) && !self.owes_wake(o, finish) {
             return self.turn(TrafficMode::Untouched, now);

@@ -258,7 +258,8 @@ fn a_deleted_rule_leaves_its_target_awake_whoever_put_it_to_sleep() {
     assert_eq!(step(&mut machine, &seen, at(1)), [Effect::Scale { replicas: 2 }]);
     let gone = Observed { policy: leave, replicas: None, capture: Extent::None, slice: Slice::Absent, ..captured() };
     assert_eq!(step(&mut machine, &gone, at(2)), turned(TrafficMode::Untouched));
-    assert_eq!(step(&mut machine, &gone, at(2)), [Effect::Finish]);
+    assert_eq!(step(&mut machine, &gone, at(2)), [Effect::LookAt(at(12))], "clients may still be led to the listeners");
+    assert_eq!(step(&mut machine, &gone, at(12)), [Effect::Finish]);
 }
 
 #[test]
