@@ -187,6 +187,10 @@ pub struct ResolverPort {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = LABEL))]
     pub name: Option<String>,
+    /// What the Service says that it speaks, as its appProtocol: connections to a port of tcp are passed on as bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = LABEL))]
+    pub app_protocol: Option<String>,
     /// Port of the resolver.
     #[schemars(range(min = 1, max = 65535))]
     pub resolver_port: i32,

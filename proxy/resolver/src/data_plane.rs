@@ -26,6 +26,7 @@ mod metrics;
 mod origin;
 mod plane;
 mod prefixed;
+mod raw;
 mod refusal;
 mod reporter;
 mod rule;

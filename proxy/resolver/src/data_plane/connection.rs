@@ -7,20 +7,32 @@ use bytes::BytesMut;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::time::timeout;
+use tokio::io::AsyncReadExt;
+use tokio::time::{interval, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 use super::forward::{Client, handle_http1, handle_http2};
 use super::prefixed::Prefixed;
+use super::raw;
 use super::settings::PathMode;
 use super::tap::Socket;
 
 /// How HTTP/2 begins where nobody asked for it first.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// How TLS begins: a handshake record of version 3.
+const HANDSHAKE: &[u8] = &[0x16, 0x03];
+/// How a question of the switch begins.
+const PROBE: &[u8] = b"GET /.well-known/reeve-probe HTTP/1.1\r\n";
 /// Until the first byte, and until the whole head of a request.
 const HEAD_WITHIN: Duration = Duration::from_secs(30);
+/// How often heads are looked at that do not come to an end.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// Longer than clients keep idle connections, so that it is they who close them: a request that crosses our close would
+/// be lost.
+const IDLE_WITHIN: Duration = Duration::from_mins(10);
+/// How long a client of bytes may be silent before the server is let speak first.
+const SILENCE: Duration = Duration::from_millis(50);
 const MAX_HEAD_BYTES: usize = 64 * 1024;
 const MAX_HEADERS: usize = 128;
 const MAX_STREAMS: u32 = 1000;
@@ -36,34 +48,65 @@ where
     S: Socket,
 {
     let begin = tokio::select! {
-        begin = timeout(HEAD_WITHIN, read_begin(&mut stream)) => begin,
+        begin = read_begin(&mut stream, client.lane.is_raw()) => begin,
         () = stop.cancelled() => return,
     };
-    let Ok(Ok((read, is_http2))) = begin else { return };
+    let Ok((read, speaks)) = begin else { return };
     let stream = Prefixed::new(read.freeze(), stream);
-    let ended = if is_http2 {
-        serve_http2(stream, client, stop).await
-    } else {
-        serve_http1(stream.tapped(Arc::clone(&client.tap)), client, stop).await
+    let ended = match speaks {
+        Speaks::Http1 => serve_http1(stream.tapped(Arc::clone(&client.tap)), client, stop).await,
+        Speaks::Http2 => serve_http2(stream, client, stop).await,
+        Speaks::Bytes => {
+            raw::pass(stream, &client).await;
+            Ok(())
+        }
     };
     if let Err(error) = ended {
         debug!(error = %reeve_process::error_chain(&error), "client connection ended");
     }
 }
 
-/// Reads until it is clear whether this is HTTP/2.
-async fn read_begin<S: AsyncRead + Unpin>(stream: &mut S) -> std::io::Result<(BytesMut, bool)> {
+/// What a client speaks.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Speaks {
+    Http1,
+    Http2,
+    /// TLS, or what the Service says.
+    Bytes,
+}
+
+/// Reads until it is clear what the client speaks.
+async fn read_begin<S: Socket>(stream: &mut S, is_raw: bool) -> std::io::Result<(BytesMut, Speaks)> {
     let mut read = BytesMut::with_capacity(1024);
+    if is_raw {
+        return match timeout(SILENCE, stream.read_buf(&mut read)).await {
+            Ok(Ok(0)) => Err(std::io::ErrorKind::UnexpectedEof.into()),
+            Ok(Err(error)) => Err(error),
+            // The switch asks every port alike who answers there.
+            Ok(Ok(_)) if read.starts_with(PROBE) => Ok((read, Speaks::Http1)),
+            Ok(Ok(_)) | Err(_) => Ok((read, Speaks::Bytes)),
+        };
+    }
+    match timeout(HEAD_WITHIN, tell(stream, &mut read)).await {
+        Ok(told) => told.map(|speaks| (read, speaks)),
+        Err(_) => Err(std::io::ErrorKind::TimedOut.into()),
+    }
+}
+
+async fn tell<S: Socket>(stream: &mut S, read: &mut BytesMut) -> std::io::Result<Speaks> {
     loop {
-        if stream.read_buf(&mut read).await? == 0 {
+        if stream.read_buf(read).await? == 0 {
             return Err(std::io::ErrorKind::UnexpectedEof.into());
         }
-        let known = read.len().min(PREFACE.len());
-        if read[..known] != PREFACE[..known] {
-            return Ok((read, false));
+        if read.starts_with(HANDSHAKE) {
+            return Ok(Speaks::Bytes);
         }
-        if known == PREFACE.len() {
-            return Ok((read, true));
+        let known = read.len().min(PREFACE.len());
+        if read[..known] == PREFACE[..known] && known == PREFACE.len() {
+            return Ok(Speaks::Http2);
+        }
+        if read[..known] != PREFACE[..known] && *read != HANDSHAKE[..1] {
+            return Ok(Speaks::Http1);
         }
     }
 }
@@ -72,6 +115,7 @@ async fn serve_http1<S>(stream: Prefixed<S>, client: Client, stop: CancellationT
 where
     S: Socket,
 {
+    let tap = Arc::clone(&client.tap);
     let client = Arc::new(client);
     let service = service_fn(move |request| {
         let client = Arc::clone(&client);
@@ -79,18 +123,27 @@ where
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_WITHIN)
+        .header_read_timeout(IDLE_WITHIN)
         .max_buf_size(MAX_HEAD_BYTES)
         .max_headers(MAX_HEADERS)
         .auto_date_header(false)
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades();
     let mut connection = std::pin::pin!(connection);
-    tokio::select! {
-        ended = connection.as_mut() => return ended,
-        () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
+    let mut looks = interval(LOOK_EVERY);
+    let mut stopped = false;
+    loop {
+        tokio::select! {
+            ended = connection.as_mut() => return ended,
+            () = stop.cancelled(), if !stopped => {
+                stopped = true;
+                connection.as_mut().graceful_shutdown();
+            }
+            _ = looks.tick() => if tap.head_age() > HEAD_WITHIN {
+                return Ok(());
+            },
+        }
     }
-    connection.await
 }
 
 async fn serve_http2<S>(stream: Prefixed<S>, client: Client, stop: CancellationToken) -> Result<(), hyper::Error>

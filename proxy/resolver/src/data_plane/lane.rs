@@ -29,6 +29,7 @@ pub(crate) struct LaneState {
     /// Cancelled when the rule has this port no more.
     pub(crate) closed: CancellationToken,
     open: Arc<AtomicBool>,
+    raw: AtomicBool,
     usable: ArcSwap<Vec<Arc<Endpoint>>>,
     pods: Mutex<BTreeMap<SocketAddr, Pod>>,
 }
@@ -72,6 +73,7 @@ impl LaneState {
             tasks,
             closed: CancellationToken::new(),
             open,
+            raw: AtomicBool::new(false),
             usable: ArcSwap::default(),
             pods: Mutex::default(),
         })
@@ -80,6 +82,11 @@ impl LaneState {
     /// Whether a request goes on without waiting.
     pub(crate) fn is_open(&self) -> bool {
         self.open.load(Ordering::SeqCst)
+    }
+
+    /// Whether bytes are passed on as they are.
+    pub(crate) fn is_raw(&self) -> bool {
+        self.raw.load(Ordering::Relaxed)
     }
 
     /// Of two pods at random, the one with less to do.
@@ -101,6 +108,7 @@ impl LaneState {
 
     /// Takes in what the slices say.
     pub(crate) fn change(self: &Arc<Self>, table: &LaneTable) {
+        self.raw.store(table.raw, Ordering::Relaxed);
         let mut pods = self.lock();
         pods.retain(|address, pod| {
             let stays = table.pods.contains_key(address);

@@ -23,6 +23,8 @@ pub(crate) struct RuleTable {
 pub(crate) struct LaneTable {
     pub(crate) service: String,
     pub(crate) port: u16,
+    /// Bytes are passed on as they are.
+    pub(crate) raw: bool,
     pub(crate) pods: BTreeMap<SocketAddr, PodState>,
 }
 
@@ -58,7 +60,29 @@ fn compile_lane(port: &ResolverPort, slices: &[&EndpointSlice]) -> Option<LaneTa
             }
         }
     }
-    Some(LaneTable { service: port.service.clone(), port: u16::try_from(port.port).ok()?, pods })
+    let raw = port.app_protocol.as_deref().is_some_and(is_raw);
+    Some(LaneTable { service: port.service.clone(), port: u16::try_from(port.port).ok()?, raw, pods })
+}
+
+/// Names by which Services say that they speak something over TCP that is not HTTP. TLS is known by how it begins.
+fn is_raw(app_protocol: &str) -> bool {
+    const RAW: [&str; 14] = [
+        "tcp",
+        "tls",
+        "amqp",
+        "kafka",
+        "ldap",
+        "mongo",
+        "mongodb",
+        "mqtt",
+        "mysql",
+        "nats",
+        "postgres",
+        "postgresql",
+        "redis",
+        "ssh",
+    ];
+    RAW.iter().any(|raw| app_protocol.eq_ignore_ascii_case(raw))
 }
 
 fn service_of(slice: &EndpointSlice) -> Option<&str> {

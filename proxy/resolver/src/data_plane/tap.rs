@@ -6,10 +6,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use futures::FutureExt;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, Ready};
 use tokio::net::TcpStream;
+use tokio::time::Instant;
 
 /// As much as a head may have.
 const HEAD_BYTES: usize = 64 * 1024;
@@ -40,11 +42,12 @@ pub(crate) struct Tap {
 struct Head {
     records: bool,
     bytes: Vec<u8>,
+    since: Option<Instant>,
 }
 
 impl Default for Head {
     fn default() -> Self {
-        Self { records: true, bytes: Vec::new() }
+        Self { records: true, bytes: Vec::new(), since: None }
     }
 }
 
@@ -77,6 +80,7 @@ impl Tap {
     pub(crate) fn read(&self, bytes: &[u8]) {
         let mut head = self.lock();
         if head.records {
+            head.since.get_or_insert_with(Instant::now);
             let room = HEAD_BYTES - head.bytes.len();
             head.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
         }
@@ -88,7 +92,13 @@ impl Tap {
         head.records = false;
         let framing = is_chunked.then(|| framing(&head.bytes));
         head.bytes.clear();
+        head.since = None;
         framing
+    }
+
+    /// For how long a head has been under way.
+    pub(crate) fn head_age(&self) -> Duration {
+        self.lock().since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
     /// When this is dropped the response is over, and what comes is the next head.

@@ -4,4 +4,5 @@ mod hostile;
 mod http1;
 mod http2;
 mod kit;
+mod raw;
 mod waiting;

@@ -33,6 +33,7 @@ pub(super) fn allocate(
                 service: service.name_any(),
                 port: port.port,
                 name: port.name.clone(),
+                app_protocol: port.app_protocol.clone(),
                 resolver_port,
             });
         }
@@ -52,7 +53,8 @@ mod tests {
             "metadata": { "name": "web" }, "spec": { "ports": [{ "port": 80 }, { "port": 81, "name": "more" }] },
         }))
         .unwrap();
-        let has = ResolverPort { service: "web".into(), port: 81, name: None, resolver_port: 20001 };
+        let has =
+            ResolverPort { service: "web".into(), port: 81, name: None, app_protocol: None, resolver_port: 20001 };
         let ports = allocate(&[&service], &[has], &BTreeSet::from([20000])).unwrap();
         assert_eq!(ports.iter().map(|port| port.resolver_port).collect::<Vec<_>>(), [20002, 20001]);
         assert_eq!(ports[1].name.as_deref(), Some("more"));

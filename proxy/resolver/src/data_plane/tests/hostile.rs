@@ -48,7 +48,7 @@ const SMUGGLING: [(&str, &str); 21] = [
     ("a tunnel", "CONNECT db:5432 HTTP/1.1\r\nhost: db:5432\r\n\r\n"),
     ("a zero in a header", "GET / HTTP/1.1\r\nhost: a\r\nx: a\0b\r\n\r\n"),
     ("an unknown version", "GET / HTTP/3.7\r\nhost: a\r\n\r\n"),
-    ("no HTTP at all", "\x16\x03\x01\x02\x00hello\r\n\r\n"),
+    ("no HTTP at all", "\x05\x01\x02\x00hello\r\n\r\n"),
 ];
 
 #[tokio::test]

@@ -172,6 +172,11 @@ impl Shop {
         self.publish();
     }
 
+    pub(super) fn speaks(&mut self, app_protocol: &str) {
+        self.rule["status"]["ports"][0]["appProtocol"] = json!(app_protocol);
+        self.publish();
+    }
+
     pub(super) fn spec(&mut self, field: &str, value: Value) {
         self.rule["spec"][field] = value;
         self.publish();
@@ -185,7 +190,8 @@ impl Shop {
     fn publish(&self) {
         let rule = serde_json::from_value(self.rule.clone()).expect("a rule");
         let table = table::compile(&rule, &[]);
-        let lane = LaneTable { service: "shop".to_owned(), port: 80, pods: self.pods.iter().copied().collect() };
+        let raw = table.lanes[&self.port].raw;
+        let lane = LaneTable { service: "shop".to_owned(), port: 80, raw, pods: self.pods.iter().copied().collect() };
         let table = RuleTable { lanes: [(self.port, lane)].into(), ..table };
         self.plane.set(&self.key, Some(table));
     }

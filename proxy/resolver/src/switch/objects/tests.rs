@@ -46,7 +46,13 @@ fn a_slice_has_the_resolvers_of_its_family_with_every_condition() {
         addresses: vec!["10.1.0.1".parse().unwrap(), "fd00::1".parse().unwrap()],
         node: Some("n".to_owned()),
     }];
-    let taken = [ResolverPort { service: "web".into(), port: 80, name: Some("http".into()), resolver_port: 20001 }];
+    let taken = [ResolverPort {
+        service: "web".into(),
+        port: 80,
+        name: Some("http".into()),
+        app_protocol: None,
+        resolver_port: 20001,
+    }];
     let made = slice(&plain(), "IPv6", "rule", &owner(), &resolvers, &taken);
     assert_eq!(made.endpoints[0].addresses, ["fd00::1"]);
     let conditions = made.endpoints[0].conditions.clone().unwrap();
