@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::api::{ApiResource, DynamicObject, GroupVersionKind, PostParams};
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams};
 use kube::{Api, Client, discovery};
 use reeve_crds::WorkloadRef;
+use serde_json::json;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
@@ -158,15 +159,16 @@ impl Scales {
         let (target, name) = (&settings.target, &settings.target.name);
         let kind = self.kind(target).await?;
         let api = Api::<DynamicObject>::namespaced_with(self.client.clone(), &rule.key.namespace, &kind);
-        let mut scale = api.get_scale(name).await.map_err(|cause| WakeError::Read(name.clone(), Box::new(cause)))?;
-        let spec = scale.spec.get_or_insert_default();
-        let Some(replicas) = replicas_for(spec.replicas.unwrap_or_default(), rule.room.held(), settings) else {
-            return Ok(None);
-        };
-        spec.replicas = Some(replicas);
-        let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
-        // With the resourceVersion that was read.
-        let written = api.replace_scale(name, &params, &scale).await;
+        let scale = api.get_scale(name).await.map_err(|cause| WakeError::Read(name.clone(), Box::new(cause)))?;
+        let standing = scale.spec.and_then(|spec| spec.replicas).unwrap_or_default();
+        let Some(replicas) = replicas_for(standing, rule.room.held(), settings) else { return Ok(None) };
+        // Refused if anything was written since it was read.
+        let patch = json!({
+            "metadata": { "resourceVersion": scale.metadata.resource_version },
+            "spec": { "replicas": replicas },
+        });
+        let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        let written = api.patch_scale(name, &params, &Patch::Merge(&patch)).await;
         written.map_err(|cause| WakeError::Write(name.clone(), Box::new(cause)))?;
         Ok(Some(replicas))
     }
