@@ -137,6 +137,9 @@ pub struct RuleReport {
     pub in_flight: u32,
     /// Requests that wait.
     pub held: u32,
+    /// Ready pods that it knows: a target sleeps only when no replica would still forward to one that is about to end.
+    #[serde(default)]
+    pub ready_pods: u32,
     /// Requests since the replica started.
     pub requests_total: u64,
     /// When the last request came, by the replica's clock.

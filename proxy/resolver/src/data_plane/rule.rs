@@ -284,6 +284,7 @@ impl Rule {
             holding,
             in_flight: self.in_flight.load(Ordering::SeqCst),
             held: self.room.held(),
+            ready_pods: self.pods.load(Ordering::SeqCst),
             requests_total: self.total.load(Ordering::Relaxed),
             last_request: last.checked_sub(1).map(|last| self.clock.timestamp(Duration::from_millis(last))),
             wake: self.wake().report.clone(),

@@ -219,9 +219,14 @@ impl Edge {
     /// What a pod's kubelet counted; nothing if it does not tell.
     pub(super) async fn network(&self, pod: &Pod) -> Option<Sample> {
         let node = pod.spec.as_ref()?.node_name.as_ref()?;
-        let request = http::Request::get(format!("/api/v1/nodes/{node}/proxy/stats/summary")).body(Vec::new()).ok()?;
-        match self.client.request::<Value>(request).await {
-            Ok(summary) => quiet::sample(&summary, pod),
+        let ask = |page: &str| http::Request::get(format!("/api/v1/nodes/{node}/proxy/{page}")).body(Vec::new()).ok();
+        if let Ok(summary) = self.client.request::<Value>(ask("stats/summary")?).await
+            && let Some(sample) = quiet::sample(&summary, pod)
+        {
+            return Some(sample);
+        }
+        match self.client.request_text(ask("metrics/cadvisor")?).await {
+            Ok(page) => quiet::sample_of_metrics(&page, pod),
             Err(error) => {
                 debug!(node, error = %reeve_process::error_chain(&error), "the kubelet does not say what its pods send");
                 None

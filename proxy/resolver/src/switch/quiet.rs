@@ -129,6 +129,29 @@ pub(super) fn sample(summary: &Value, pod: &Pod) -> Option<Sample> {
     Some(Sample { bytes: count("rxBytes")?.saturating_add(count("txBytes")?), at })
 }
 
+/// The same from a kubelet's `/metrics/cadvisor`, where it has no summary.
+pub(super) fn sample_of_metrics(page: &str, pod: &Pod) -> Option<Sample> {
+    let labels = [format!("namespace=\"{}\"", pod.namespace()?), format!("pod=\"{}\"", pod.name_any())];
+    let mut found: Option<Sample> = None;
+    for line in page.lines().filter(|line| line.starts_with("container_network_")) {
+        let Some((series, value)) = line.split_once("} ") else { continue };
+        let counts = series.starts_with("container_network_receive_bytes_total{")
+            || series.starts_with("container_network_transmit_bytes_total{");
+        if !counts || series.contains("interface=\"lo\"") || !labels.iter().all(|label| series.contains(label.as_str()))
+        {
+            continue;
+        }
+        let mut words = value.split_whitespace();
+        let bytes = words.next()?.parse::<f64>().ok()?;
+        let at = Timestamp::from_millisecond(words.next()?.parse().ok()?).ok()?;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a counter of whole bytes")]
+        let bytes = bytes as u64;
+        let sum = found.map_or(0, |found| found.bytes).saturating_add(bytes);
+        found = Some(Sample { bytes: sum, at: found.map_or(at, |found| found.at.max(at)) });
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -141,7 +164,7 @@ mod tests {
 
     fn pod(created: i64, probes: Value) -> Pod {
         serde_json::from_value(json!({
-            "metadata": { "name": "web-1", "uid": "u", "creationTimestamp": at(created).to_string() },
+            "metadata": { "name": "web-1", "namespace": "shop", "uid": "u", "creationTimestamp": at(created).to_string() },
             "spec": { "containers": [{ "name": "web", "readinessProbe": probes }] },
         }))
         .unwrap()
@@ -195,6 +218,12 @@ mod tests {
         ] });
         let found = sample(&summary, &pod(0, json!({}))).unwrap();
         assert_eq!((found.bytes, found.at), (7, "2026-01-01T00:00:00Z".parse().unwrap()));
+        let page = "container_network_receive_bytes_total{interface=\"eth0\",namespace=\"shop\",pod=\"web-1\"} 3 1000\n\
+            container_network_receive_bytes_total{interface=\"lo\",namespace=\"shop\",pod=\"web-1\"} 9 1000\n\
+            container_network_transmit_bytes_total{interface=\"eth0\",namespace=\"shop\",pod=\"web-1\"} 4e+00 1001\n\
+            container_network_transmit_bytes_total{interface=\"eth0\",namespace=\"shop\",pod=\"web-2\"} 5 1001\n";
+        let found = sample_of_metrics(page, &pod(0, json!({}))).unwrap();
+        assert_eq!((found.bytes, found.at.as_millisecond()), (7, 1001));
         assert_eq!(sample(&json!({ "pods": [] }), &pod(0, json!({}))), None);
     }
 }

@@ -154,7 +154,7 @@ impl Replicas {
         if self.known.values().any(|known| is_silent(known, now)) || since(self.started, now) < SILENT_AFTER {
             return None;
         }
-        let mut traffic = Traffic { in_flight: 0, per_second: 0, last_request: None, holding: true };
+        let mut traffic = Traffic { in_flight: 0, per_second: 0, last_request: None, holding: true, ready_pods: 0 };
         for known in self.known.values() {
             let Some(report) = known.rules.get(rule) else {
                 traffic.holding = false;
@@ -163,6 +163,7 @@ impl Replicas {
             traffic.in_flight = traffic.in_flight.saturating_add(report.in_flight);
             let rate = known.rates.get(rule).map_or(0, |rate| rate.per_second);
             traffic.per_second = traffic.per_second.saturating_add(rate);
+            traffic.ready_pods = traffic.ready_pods.max(report.ready_pods);
             traffic.last_request = traffic.last_request.max(last_request(known, report));
             let acts_by = (report.mode, report.mode_changes);
             traffic.holding &= report.holding && acts_by == (Some(epoch.0), epoch.1);

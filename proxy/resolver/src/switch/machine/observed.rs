@@ -93,4 +93,6 @@ pub struct Traffic {
     pub last_request: Option<Timestamp>,
     /// Whether every replica forwards nothing, by the mode as it stands now.
     pub holding: bool,
+    /// Ready pods that a replica still knows, of the one that knows most.
+    pub ready_pods: u32,
 }

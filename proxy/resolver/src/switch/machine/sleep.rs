@@ -27,7 +27,7 @@ impl Machine {
     /// Every replica holds what comes, and only then the target is scaled down. A request lifts the barrier.
     pub(super) fn draining(&mut self, o: &Observed, now: Timestamp) -> Vec<Effect> {
         if o.replicas == Some(0) {
-            return self.turn(TrafficMode::Asleep, now);
+            return self.fall_asleep(o, now);
         }
         if o.capture != Extent::All {
             return self.turn(TrafficMode::Entering, now);
@@ -47,6 +47,16 @@ impl Machine {
             return vec![Effect::Probe, Effect::LookAt(add(now, PROBE_AGAIN))];
         }
         vec![Effect::Scale { replicas: 0 }, Effect::LookAt(lift)]
+    }
+
+    /// The barrier stands until no replica knows a pod: what it forwarded now would end with the pod.
+    fn fall_asleep(&mut self, o: &Observed, now: Timestamp) -> Vec<Effect> {
+        let unknown_to_all = o.traffic.is_some_and(|traffic| traffic.ready_pods == 0);
+        let late = elapsed(self.since, now) >= DRAIN_WITHIN;
+        if o.ready_pods == 0 && (unknown_to_all || late) {
+            return self.turn(TrafficMode::Asleep, now);
+        }
+        vec![Effect::LookAt(add(now, PROBE_AGAIN))]
     }
 }
 

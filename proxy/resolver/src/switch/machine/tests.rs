@@ -23,7 +23,7 @@ fn direct() -> Observed {
         capture: Extent::None,
         slice: Slice::Absent,
         resolvers: Some(1),
-        traffic: Some(Traffic { in_flight: 0, per_second: 0, last_request: None, holding: false }),
+        traffic: Some(Traffic { in_flight: 0, per_second: 0, last_request: None, holding: false, ready_pods: 3 }),
         held: 0,
         pods_quiet: true,
     }
@@ -54,7 +54,7 @@ fn turned(mode: TrafficMode) -> Vec<Effect> {
 }
 
 fn holding() -> Option<Traffic> {
-    Some(Traffic { in_flight: 0, per_second: 0, last_request: None, holding: true })
+    Some(Traffic { in_flight: 0, per_second: 0, last_request: None, holding: true, ready_pods: 3 })
 }
 
 #[test]
@@ -89,7 +89,11 @@ fn a_target_sleeps_only_behind_a_barrier_that_every_replica_has_confirmed() {
     assert_eq!(step(&mut machine, &seen, at(31))[0], Effect::Probe, "the capture is proven again");
     machine.step(Event::Probed { proven: true }, at(31));
     assert_eq!(step(&mut machine, &seen, at(31))[0], Effect::Scale { replicas: 0 });
-    let seen = Observed { replicas: Some(0), ready_pods: 0, ..seen };
+    let seen = Observed { replicas: Some(0), ..seen };
+    assert_eq!(step(&mut machine, &seen, at(32)).len(), 1, "pods are about to end");
+    let seen = Observed { ready_pods: 0, ..seen };
+    assert_eq!(step(&mut machine, &seen, at(32)).len(), 1, "a replica still knows one");
+    let seen = Observed { traffic: seen.traffic.map(|traffic| Traffic { ready_pods: 0, ..traffic }), ..seen };
     let asleep = vec![Effect::SetMode { mode: TrafficMode::Asleep, restore: Some(3) }];
     assert_eq!(step(&mut machine, &seen, at(32)), asleep);
     assert_eq!(step(&mut machine, &seen, at(33)), []);

@@ -17,6 +17,7 @@ fn report(replica: &str, sequence: u64, change: impl FnOnce(&mut RuleReport)) ->
         holding: true,
         in_flight: 0,
         held: 0,
+        ready_pods: 0,
         requests_total: 0,
         last_request: None,
         wake: None,
@@ -107,6 +108,8 @@ fn reports_are_summed_and_late_ones_dropped() {
     replicas.report(report("b", 1, |rule| (rule.in_flight, rule.held) = (2, 3)), at(0));
     assert_eq!(replicas.traffic(&rule(), DRAINING, at(100)).unwrap().in_flight, 3);
     assert_eq!(replicas.held(&rule()), 3);
+    replicas.report(report("b", 2, |rule| rule.ready_pods = 2), at(0));
+    assert_eq!(replicas.traffic(&rule(), DRAINING, at(100)).unwrap().ready_pods, 2, "the most that one knows");
 }
 
 #[test]

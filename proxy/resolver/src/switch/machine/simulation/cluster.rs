@@ -29,6 +29,8 @@ pub(super) struct Status {
 struct Pod {
     id: PodId,
     ready_at: Tick,
+    /// Told to go: it serves until then, and takes what it serves with it.
+    ends_at: Option<Tick>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -107,7 +109,7 @@ impl Cluster {
             slice: None,
             replicas: vec![Replica::new(0), Replica::new(1)],
             mailbox: VecDeque::new(),
-            pods: vec![Pod { id: 0, ready_at: 0 }, Pod { id: 1, ready_at: 0 }],
+            pods: [0, 1].map(|id| Pod { id, ready_at: 0, ends_at: None }).to_vec(),
             next_pod: 2,
             own_slice: Late::new(vec![0, 1]),
             shadow_slice: Late::new(vec![]),
@@ -167,13 +169,19 @@ impl Cluster {
         }
     }
 
-    /// Pods die at once and take what they serve with them.
+    /// A pod that is one too many ends a little later, at once and with what it serves.
     fn run_pods(&mut self) {
         let wanted = usize::try_from(self.replicas_wanted).unwrap();
-        self.pods.truncate(wanted);
-        while self.pods.len() < wanted {
+        let (now, lag) = (self.now, self.weather.lag);
+        let staying = self.pods.iter().filter(|pod| pod.ends_at.is_none()).count();
+        let surplus = staying.saturating_sub(wanted);
+        for pod in self.pods.iter_mut().filter(|pod| pod.ends_at.is_none()).take(surplus) {
+            pod.ends_at = Some(now + i64::try_from(self.dice.below(lag + 1)).unwrap());
+        }
+        self.pods.retain(|pod| pod.ends_at.is_none_or(|end| end > now));
+        for _ in staying..wanted {
             let ready_at = self.now + 3 + i64::try_from(self.dice.below(10)).unwrap();
-            self.pods.push(Pod { id: self.next_pod, ready_at });
+            self.pods.push(Pod { id: self.next_pod, ready_at, ends_at: None });
             self.next_pod += 1;
         }
     }

@@ -28,7 +28,7 @@ pub(super) struct Replica {
     pub(super) total: u64,
     pub(super) last_request: Option<Tick>,
     sequence: u64,
-    reported: Option<(TrafficMode, i64, bool, bool)>,
+    reported: Option<(TrafficMode, i64, bool, bool, usize)>,
 }
 
 impl Replica {
@@ -83,7 +83,7 @@ impl Replica {
     /// The report, if one is due: each second, and at once on an edge.
     pub(super) fn report(&mut self, now: Tick) -> Option<ReplicaReport> {
         let busy = self.held > 0 || !self.in_flight.is_empty();
-        let edge = (self.mode.0, self.mode.1, self.holds(), busy);
+        let edge = (self.mode.0, self.mode.1, self.holds(), busy, self.pods.len());
         if self.reported == Some(edge) && (now + self.number as i64) % 10 != 0 {
             return None;
         }
@@ -105,6 +105,7 @@ impl Replica {
                 holding: self.holds(),
                 in_flight: u32::try_from(self.in_flight.len()).unwrap(),
                 held: self.held,
+                ready_pods: u32::try_from(self.pods.len()).unwrap(),
                 requests_total: self.total,
                 last_request: self.last_request.map(at),
                 wake: None,
