@@ -22,7 +22,7 @@ use crate::report::RuleKey;
 /// How often the silence of replicas is looked at.
 const TICK: Duration = Duration::from_secs(1);
 /// However quiet, every rule is looked at this often.
-const RESYNC: Duration = Duration::from_secs(60);
+const RESYNC: Duration = Duration::from_mins(1);
 /// A silent replica whose port refuses is dead.
 const DIAL_WITHIN: Duration = Duration::from_millis(500);
 

@@ -226,7 +226,11 @@ impl Edge {
             return Some(sample);
         }
         match self.client.request_text(ask("metrics/cadvisor")?).await {
-            Ok(page) => quiet::sample_of_metrics(&page, pod),
+            Ok(page) => {
+                let sample = quiet::sample_of_metrics(&page, pod);
+                debug!(node, pod = pod.name_any(), ?sample, bytes = page.len(), "read the counters of a pod");
+                sample
+            }
             Err(error) => {
                 debug!(node, error = %reeve_process::error_chain(&error), "the kubelet does not say what its pods send");
                 None

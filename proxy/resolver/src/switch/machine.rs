@@ -20,7 +20,7 @@ const DRAIN_WITHIN: Duration = Duration::from_secs(10);
 /// How long kube-proxies may take to notice that the resolver is out, before its listeners are closed.
 const LINGER: Duration = Duration::from_secs(10);
 /// How long a target that should serve by itself is waited for before the resolver goes anyway.
-const LEAVE_WITHIN: Duration = Duration::from_secs(120);
+const LEAVE_WITHIN: Duration = Duration::from_mins(2);
 
 /// What the machine hears.
 #[derive(Clone, Debug)]

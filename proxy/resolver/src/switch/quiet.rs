@@ -107,12 +107,13 @@ impl Counter {
 fn allowance(pod: &Pod) -> f64 {
     let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
     let probes = |container: &Container| {
-        [&container.readiness_probe, &container.liveness_probe, &container.startup_probe].map(cost).iter().sum::<f64>()
+        let probes = [&container.readiness_probe, &container.liveness_probe, &container.startup_probe];
+        probes.into_iter().map(|probe| cost(probe.as_ref())).sum::<f64>()
     };
     NOISE + containers.map(probes).sum::<f64>()
 }
 
-fn cost(probe: &Option<Probe>) -> f64 {
+fn cost(probe: Option<&Probe>) -> f64 {
     let Some(probe) = probe else { return 0.0 };
     let over_network = probe.http_get.is_some() || probe.tcp_socket.is_some() || probe.grpc.is_some();
     if over_network { PROBE / f64::from(probe.period_seconds.unwrap_or(10).max(1)) } else { 0.0 }
@@ -162,7 +163,7 @@ mod tests {
         Timestamp::from_second(1_000_000 + seconds).unwrap()
     }
 
-    fn pod(created: i64, probes: Value) -> Pod {
+    fn pod(created: i64, probes: &Value) -> Pod {
         serde_json::from_value(json!({
             "metadata": { "name": "web-1", "namespace": "shop", "uid": "u", "creationTimestamp": at(created).to_string() },
             "spec": { "containers": [{ "name": "web", "readinessProbe": probes }] },
@@ -175,7 +176,7 @@ mod tests {
     #[test]
     fn a_pod_younger_than_the_capture_was_never_reached_past_the_resolver() {
         let mut silence = Silence::default();
-        let young = [pod(11, json!({ "exec": {} }))];
+        let young = [pod(11, &json!({ "exec": {} }))];
         assert!(silence.of(at(10)).old(&young).is_empty());
         assert!(silence.is_settled());
         assert_eq!(silence.of(at(11)).old(&young).len(), 1, "another capture, in the second of its birth");
@@ -184,7 +185,7 @@ mod tests {
 
     #[test]
     fn an_older_pod_is_quiet_after_an_idle_time_without_bytes() {
-        let (mut silence, pod) = (Silence::default(), pod(0, json!({ "exec": {} })));
+        let (mut silence, pod) = (Silence::default(), pod(0, &json!({ "exec": {} })));
         let mut look = |bytes, second| {
             silence.of(at(5)).is_quiet(&[(&pod, Some(Sample { bytes, at: at(second) }))], IDLE, at(second))
         };
@@ -198,7 +199,7 @@ mod tests {
 
     #[test]
     fn what_is_not_counted_is_not_quiet() {
-        let (mut silence, pod) = (Silence::default(), pod(0, json!({ "exec": {} })));
+        let (mut silence, pod) = (Silence::default(), pod(0, &json!({ "exec": {} })));
         for second in [10, 60, 120] {
             assert!(!silence.of(at(5)).is_quiet(&[(&pod, None)], IDLE, at(second)));
         }
@@ -206,8 +207,8 @@ mod tests {
 
     #[test]
     fn probes_over_the_network_are_allowed_for() {
-        assert!(allowance(&pod(0, json!({ "exec": {} }))) < 101.0);
-        assert!(allowance(&pod(0, json!({ "httpGet": { "port": 80 }, "periodSeconds": 1 }))) > 3_000.0);
+        assert!(allowance(&pod(0, &json!({ "exec": {} }))) < 101.0);
+        assert!(allowance(&pod(0, &json!({ "httpGet": { "port": 80 }, "periodSeconds": 1 }))) > 3_000.0);
     }
 
     #[test]
@@ -216,14 +217,14 @@ mod tests {
             { "podRef": { "uid": "other" } },
             { "podRef": { "uid": "u" }, "network": { "time": "2026-01-01T00:00:00Z", "rxBytes": 3, "txBytes": 4 } },
         ] });
-        let found = sample(&summary, &pod(0, json!({}))).unwrap();
+        let found = sample(&summary, &pod(0, &json!({}))).unwrap();
         assert_eq!((found.bytes, found.at), (7, "2026-01-01T00:00:00Z".parse().unwrap()));
         let page = "container_network_receive_bytes_total{interface=\"eth0\",namespace=\"shop\",pod=\"web-1\"} 3 1000\n\
             container_network_receive_bytes_total{interface=\"lo\",namespace=\"shop\",pod=\"web-1\"} 9 1000\n\
             container_network_transmit_bytes_total{interface=\"eth0\",namespace=\"shop\",pod=\"web-1\"} 4e+00 1001\n\
             container_network_transmit_bytes_total{interface=\"eth0\",namespace=\"shop\",pod=\"web-2\"} 5 1001\n";
-        let found = sample_of_metrics(page, &pod(0, json!({}))).unwrap();
+        let found = sample_of_metrics(page, &pod(0, &json!({}))).unwrap();
         assert_eq!((found.bytes, found.at.as_millisecond()), (7, 1001));
-        assert_eq!(sample(&json!({ "pods": [] }), &pod(0, json!({}))), None);
+        assert_eq!(sample(&json!({ "pods": [] }), &pod(0, &json!({}))), None);
     }
 }

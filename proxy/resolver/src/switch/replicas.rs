@@ -17,7 +17,7 @@ use crate::report::{ReplicaReport, RuleKey, RuleReport, WakeReport};
 /// Reports come each second.
 pub(super) const SILENT_AFTER: Duration = Duration::from_secs(3);
 /// A replica that cannot be reached either is then given up.
-const FORGET_AFTER: Duration = Duration::from_secs(60);
+const FORGET_AFTER: Duration = Duration::from_mins(1);
 /// How long a new leader listens before it believes that there are no replicas.
 const LISTEN_FIRST: Duration = Duration::from_secs(5);
 /// Bounds what unknown senders can make us remember.

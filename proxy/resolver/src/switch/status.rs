@@ -145,9 +145,9 @@ fn judge(snapshot: &Snapshot, machine: &Machine, observed: &Observed) -> (State,
     match machine.mode() {
         TrafficMode::Direct => ready("the pods serve by themselves".to_owned()),
         TrafficMode::Entering => progressing("the resolver enters the path"),
-        TrafficMode::Proxied if !observed.pods_quiet => {
-            ready("awake; does not sleep while pods may have connections that bypass the resolver".to_owned())
-        }
+        TrafficMode::Proxied if !observed.pods_quiet => ready(
+            "awake; does not sleep while pods that are older than the capture may have clients of their own".to_owned(),
+        ),
         TrafficMode::Proxied => ready(format!("awake; sleeps after {} without a request", spec.idle_after)),
         TrafficMode::Draining => ready("about to sleep".to_owned()),
         TrafficMode::Asleep => ready("asleep; the next request wakes it".to_owned()),

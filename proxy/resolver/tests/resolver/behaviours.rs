@@ -112,6 +112,10 @@ async fn more_requests_than_n_make_the_resolver_leave_and_silence_brings_it_back
     let service = app.services().get("web").await.unwrap();
     assert_eq!(service.spec.unwrap().selector.unwrap().len(), 1);
     assert_eq!(get(app.address, "/index.html").await.unwrap().body, "hello\n");
+    let rule = app.reaches(TrafficMode::Proxied).await;
+    // Clients may have kept connections to this pod, and this node's kubelet counts no bytes of pods: it stays awake.
+    assert_eq!(rule.status.unwrap().totals.unwrap().sleeps, 0);
+    app.replace_pods().await;
     let rule = app.reaches(TrafficMode::Asleep).await;
     assert_eq!(rule.status.unwrap().totals.unwrap().sleeps, 1);
 }

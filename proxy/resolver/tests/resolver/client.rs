@@ -11,7 +11,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
 /// How long a client waits before it calls a request lost.
-const WITHIN: Duration = Duration::from_secs(60);
+const WITHIN: Duration = Duration::from_mins(1);
 
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
@@ -35,7 +35,7 @@ async fn exchange(address: SocketAddr, path: &str) -> Result<Answer, Box<dyn std
         let body = body.collect().await?.to_bytes();
         Ok::<_, hyper::Error>(Answer { status: head.status, body: String::from_utf8_lossy(&body).into_owned() })
     };
-    let (answer, _) = tokio::join!(answer, async {
+    let (answer, ()) = tokio::join!(answer, async {
         let _ = connection.await;
     });
     Ok(answer?)

@@ -15,7 +15,7 @@ use crate::client::get;
 use crate::place::{App, Place, mode_of};
 
 const APPS: usize = 3;
-const CYCLES: u64 = 30;
+const CYCLES: u64 = 60;
 
 #[derive(Default)]
 struct Counts {
@@ -27,6 +27,11 @@ struct Counts {
 }
 
 impl Counts {
+    fn kill(&self, what: &str) {
+        let kills = self.kills.fetch_add(1, Ordering::Relaxed) + 1;
+        println!("{what}: kills={kills} cycles={}", self.cycles.load(Ordering::Relaxed));
+    }
+
     fn is_over(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.cycles.load(Ordering::Relaxed) >= CYCLES
     }
@@ -44,10 +49,12 @@ async fn loses_nothing() {
         let app = App::new(place, &format!("loss-{number}"), spec).await;
         callers.spawn(call(app, Arc::clone(&counts)));
     }
-    let killing = tokio::spawn(kill(place, switches, replicas, Arc::clone(&counts)));
+    let mut killers = JoinSet::new();
+    killers.spawn(end_replicas(place, replicas, Arc::clone(&counts)));
+    killers.spawn(kill_switches(place, switches, Arc::clone(&counts)));
     while callers.join_next().await.transpose().unwrap().is_some() {}
     counts.stop.store(true, Ordering::Relaxed);
-    killing.await.unwrap();
+    killers.join_all().await;
     let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     let (cycles, served) = (count(&counts.cycles), count(&counts.served));
     let (kills, failed) = (count(&counts.kills), count(&counts.failed));
@@ -88,24 +95,38 @@ async fn call(app: App, counts: Arc<Counts>) {
     }
 }
 
-/// By turns: a replica is told to end and comes back, a switch is killed without a word and comes back.
-async fn kill(place: &Place, mut switches: Vec<Process>, mut replicas: Vec<Process>, counts: Arc<Counts>) {
-    let mut life = 0_usize;
-    while !counts.is_over() {
-        sleep(Duration::from_millis(u64::try_from(1500 + (life * 7919) % 3000).unwrap_or_default())).await;
-        life += 1;
-        let victim = life % 2;
-        if life % 3 == 0 {
-            switches[victim].kill().unwrap();
-            switches[victim] = place.switch(&format!("switch-{victim}-{life}"));
-        } else {
-            replicas[victim].terminate().unwrap();
-            ended(&replicas[victim]).await;
-            replicas[victim] = place.replica(victim, life);
+/// One replica after the other is told to end, and comes back when it has.
+async fn end_replicas(place: &Place, mut replicas: Vec<Process>, counts: Arc<Counts>) {
+    for life in 1_usize.. {
+        pause(life, 1000).await;
+        if counts.is_over() {
+            return;
         }
-        counts.kills.fetch_add(1, Ordering::Relaxed);
-        println!("kills={} cycles={}", counts.kills.load(Ordering::Relaxed), counts.cycles.load(Ordering::Relaxed));
+        let victim = life % replicas.len();
+        replicas[victim].terminate().unwrap();
+        counts.kill("a replica ends");
+        ended(&replicas[victim]).await;
+        replicas[victim] = place.replica(victim, life);
     }
+}
+
+/// One switch after the other is killed without a word, and comes back; the other takes over when the lease has run out.
+async fn kill_switches(place: &Place, mut switches: Vec<Process>, counts: Arc<Counts>) {
+    for life in 1_usize.. {
+        pause(life, 12_000).await;
+        if counts.is_over() {
+            return;
+        }
+        let victim = life % switches.len();
+        switches[victim].kill().unwrap();
+        counts.kill("a switch is killed");
+        switches[victim] = place.switch(&format!("switch-{victim}-{life}"));
+    }
+}
+
+/// Kills are spread in time; what they hit is chance.
+async fn pause(life: usize, least: usize) {
+    sleep(Duration::from_millis(u64::try_from(least + (life * 7919) % 5000).unwrap_or_default())).await;
 }
 
 async fn ended(process: &Process) {

@@ -4,10 +4,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU16, Ordering};
 
+use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Service;
 use kube::api::{Patch, PatchParams, PostParams};
-use kube::{Api, Client};
+use kube::{Api, Client, ResourceExt};
 use reeve_crds::ScalingRule;
 use reeve_crds::scaling_rule::status::TrafficMode;
 use reeve_tests::{Image, Node, Process, Server, eventually, until};
@@ -75,8 +76,14 @@ impl Place {
     /// `life` tells one process of a replica from the next.
     pub(crate) fn replica(&self, number: usize, life: usize) -> Process {
         let address = ADDRESSES[number];
-        let part =
-            ["data-plane".to_owned(), format!("--replica=replica-{number}"), format!("--listen-address={address}")];
+        let part = [
+            "data-plane".to_owned(),
+            format!("--replica=replica-{number}"),
+            format!("--listen-address={address}"),
+            // In service until a new leader of the switch has had time to take it out of the slices.
+            "--drain-delay=20s".to_owned(),
+            "--shutdown-deadline=60s".to_owned(),
+        ];
         self.spawn(&format!("replica-{number}-{life}"), &part, address)
     }
 
@@ -125,8 +132,19 @@ impl App {
         rules.create(&PostParams::default(), &rule).await.unwrap();
         let app = Self { place, namespace, address, replicas, slow_start };
         app.reaches(TrafficMode::Waking).await;
+        app.capture_is_past().await;
         app.deploy().await;
         app
+    }
+
+    /// A pod's creation time has whole seconds: only in a later one is it known to be younger than the capture.
+    async fn capture_is_past(&self) {
+        let service = self.services().get("web").await.unwrap();
+        let captured: Timestamp = service.annotations()["reeve.dev/captured-at"].parse().unwrap();
+        eventually("the second of the capture is over", || async {
+            if Timestamp::now().as_second() > captured.as_second() { Ok(()) } else { Err("not yet") }
+        })
+        .await;
     }
 
     async fn deploy(&self) {
@@ -177,6 +195,11 @@ impl App {
 
     pub(crate) async fn replicas(&self) -> i32 {
         self.deployments().get("web").await.unwrap().spec.unwrap().replicas.unwrap_or(1)
+    }
+
+    /// New pods are younger than any capture before.
+    pub(crate) async fn replace_pods(&self) {
+        self.place.node.kubectl(&["delete", "pods", "--all", "-n", &self.namespace]).await;
     }
 
     pub(crate) async fn pods_are_gone(&self) {

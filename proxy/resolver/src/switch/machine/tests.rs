@@ -53,8 +53,8 @@ fn turned(mode: TrafficMode) -> Vec<Effect> {
     vec![Effect::SetMode { mode, restore: None }]
 }
 
-fn holding() -> Option<Traffic> {
-    Some(Traffic { in_flight: 0, per_second: 0, last_request: None, holding: true, ready_pods: 3 })
+fn holding() -> Traffic {
+    Traffic { in_flight: 0, per_second: 0, last_request: None, holding: true, ready_pods: 3 }
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn a_target_sleeps_only_behind_a_barrier_that_every_replica_has_confirmed() {
     let draining = vec![Effect::SetMode { mode: TrafficMode::Draining, restore: Some(3) }];
     assert_eq!(step(&mut machine, &seen, at(30)), draining);
     assert_eq!(step(&mut machine, &seen, at(31)), [Effect::LookAt(at(40))], "nobody confirmed yet");
-    let seen = Observed { traffic: holding(), ..captured() };
+    let seen = Observed { traffic: Some(holding()), ..captured() };
     assert_eq!(step(&mut machine, &seen, at(31))[0], Effect::Probe, "the capture is proven again");
     machine.step(Event::Probed { proven: true }, at(31));
     assert_eq!(step(&mut machine, &seen, at(31))[0], Effect::Scale { replicas: 0 });
@@ -149,7 +149,7 @@ fn handing_over() -> Policy {
         in_flight: 10,
         requests_per_second: Some(100),
         after: Duration::from_secs(5),
-        look_after: Duration::from_secs(60),
+        look_after: Duration::from_mins(1),
         look_after_max: Duration::from_secs(200),
     };
     Policy { hand_over: Some(hand_over), ..direct().policy }

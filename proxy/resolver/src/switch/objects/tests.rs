@@ -1,6 +1,6 @@
 use super::*;
 
-fn service(spec: Value) -> Service {
+fn service(spec: &Value) -> Service {
     serde_json::from_value(json!({
         "metadata": { "name": "web", "namespace": "shop", "resourceVersion": "7" }, "spec": spec,
     }))
@@ -8,7 +8,9 @@ fn service(spec: Value) -> Service {
 }
 
 fn plain() -> Service {
-    service(json!({ "clusterIP": "10.0.0.1", "selector": { "app": "web" }, "ports": [{ "port": 80, "name": "http" }] }))
+    service(
+        &json!({ "clusterIP": "10.0.0.1", "selector": { "app": "web" }, "ports": [{ "port": 80, "name": "http" }] }),
+    )
 }
 
 fn owner() -> OwnerReference {
@@ -64,7 +66,7 @@ fn a_slice_has_the_resolvers_of_its_family_with_every_condition() {
 
 #[test]
 fn what_cannot_be_captured_is_named() {
-    let told = |spec: Value| unsupported(&service(spec)).unwrap_or_default();
+    let told = |spec: Value| unsupported(&service(&spec)).unwrap_or_default();
     assert_eq!(unsupported(&plain()), None);
     assert!(told(json!({ "clusterIP": "None", "selector": { "a": "b" } })).contains("headless"));
     assert!(told(json!({ "clusterIP": "1.2.3.4" })).contains("no selector"));

@@ -84,7 +84,7 @@ impl Replica {
     pub(super) fn report(&mut self, now: Tick) -> Option<ReplicaReport> {
         let busy = self.held > 0 || !self.in_flight.is_empty();
         let edge = (self.mode.0, self.mode.1, self.holds(), busy, self.pods.len());
-        if self.reported == Some(edge) && (now + self.number as i64) % 10 != 0 {
+        if self.reported == Some(edge) && (now + Tick::try_from(self.number).unwrap()) % 10 != 0 {
             return None;
         }
         self.reported = Some(edge);
