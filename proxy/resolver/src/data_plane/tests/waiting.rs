@@ -141,8 +141,11 @@ async fn nothing_passes_while_the_rule_drains_and_all_of_it_after() {
     shop.held(3).await;
     assert_eq!(pod.requests(), 0);
     assert!(shop.report().holding);
+    shop.pods(&[]);
     assert!(!shop.rule().wants_wake(), "the target is about to sleep");
     shop.mode("Asleep");
+    assert!(shop.rule().wants_wake());
+    shop.pods(&[(pod.address, PodState::Ready)]);
     while let Some(response) = tasks.join_next().await {
         assert_eq!(response.expect("no panic").expect("a response").status(), StatusCode::OK);
     }
