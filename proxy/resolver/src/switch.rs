@@ -26,6 +26,7 @@ mod rule;
 mod snapshot;
 mod status;
 mod target;
+mod windows;
 mod world;
 
 use controller::Controller;

@@ -16,7 +16,8 @@ use reeve_crds::scaling_rule::{RuleMode, ScalingRuleSpec};
 use super::machine::{Extent, HandOver, Observed, Policy, Slice, Wish};
 use super::objects::{self, Resolver};
 use super::replicas::Replicas;
-use super::{names, target::Target};
+use super::target::Target;
+use super::{names, windows};
 use crate::report::{RULE_LABEL, RuleKey, SERVICE_LABEL};
 
 /// The objects of one rule.
@@ -85,7 +86,7 @@ impl Snapshot {
         let usable = replicas.usable(&self.key(), &self.wanted_ports(), now);
         let epoch = self.epoch();
         Observed {
-            policy: self.policy(),
+            policy: self.policy(now),
             replicas: self.target.replicas,
             shadow: self.has_shadows(),
             ready_pods: self.fewest(|service| self.ready(service, true)),
@@ -100,7 +101,16 @@ impl Snapshot {
         }
     }
 
-    fn policy(&self) -> Policy {
+    /// Why the rule's windows keep the target awake, if they do.
+    pub(super) fn kept_awake(&self, now: Timestamp) -> Option<String> {
+        self.rule.spec.awake.iter().find_map(|window| match windows::is_open(window, now) {
+            Ok(true) => Some(format!("kept awake by the window {}", window.name)),
+            Ok(false) => None,
+            Err(problem) => Some(format!("kept awake: in the window {} {problem}", window.name)),
+        })
+    }
+
+    fn policy(&self, now: Timestamp) -> Policy {
         let spec = &self.rule.spec;
         Policy {
             wish: self.wish(),
@@ -108,7 +118,7 @@ impl Snapshot {
             min_awake: spec.min_awake.into(),
             wake: spec.replicas.wake,
             hand_over: hand_over(spec),
-            keep_awake: !self.uncovered.is_empty(),
+            keep_awake: !self.uncovered.is_empty() || self.kept_awake(now).is_some(),
         }
     }
 

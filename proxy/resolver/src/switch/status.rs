@@ -50,7 +50,7 @@ pub(super) fn seen(
     now: Timestamp,
 ) -> ScalingRuleStatus {
     let generation = snapshot.rule.metadata.generation;
-    let (state, reason, message) = judge(snapshot, machine, observed);
+    let (state, reason, message) = judge(snapshot, machine, observed, now);
     let mut conditions = Vec::new();
     let mut add = |kind: &str, holds: Option<bool>, reason: Reason, message: String| {
         let status = holds.map_or("Unknown", |holds| if holds { "True" } else { "False" });
@@ -76,6 +76,10 @@ pub(super) fn seen(
         (Reason::Progressing, "the path through the resolver is not proven")
     };
     add(types::PROVEN, Some(machine.is_proven()), proven, why.to_owned());
+    if snapshot.rule.spec.keda.is_some() {
+        let why = "this version of the resolver does not speak with KEDA; it scales to replicas.wake by itself";
+        add(types::KEDA_READY, Some(false), Reason::Unsupported, why.to_owned());
+    }
     ScalingRuleStatus {
         observed_generation: generation,
         state: Some(state),
@@ -119,7 +123,7 @@ fn uncovered(names: &[String]) -> String {
 }
 
 /// State, reason and sentence of a rule.
-fn judge(snapshot: &Snapshot, machine: &Machine, observed: &Observed) -> (State, Reason, String) {
+fn judge(snapshot: &Snapshot, machine: &Machine, observed: &Observed, now: Timestamp) -> (State, Reason, String) {
     let spec = &snapshot.rule.spec;
     if snapshot.rule.metadata.deletion_timestamp.is_some() {
         return (State::Deleting, Reason::Deleting, "the service is left awake and direct".to_owned());
@@ -145,6 +149,9 @@ fn judge(snapshot: &Snapshot, machine: &Machine, observed: &Observed) -> (State,
     match machine.mode() {
         TrafficMode::Direct => ready("the pods serve by themselves".to_owned()),
         TrafficMode::Entering => progressing("the resolver enters the path"),
+        TrafficMode::Proxied if snapshot.kept_awake(now).is_some() => {
+            ready(snapshot.kept_awake(now).unwrap_or_default())
+        }
         TrafficMode::Proxied if !observed.pods_quiet => ready(
             "awake; does not sleep while pods that are older than the capture may have clients of their own".to_owned(),
         ),

@@ -197,6 +197,11 @@ impl App {
         self.deployments().get("web").await.unwrap().spec.unwrap().replicas.unwrap_or(1)
     }
 
+    pub(crate) async fn scale(&self, replicas: i32) {
+        let count = format!("--replicas={replicas}");
+        self.place.node.kubectl(&["scale", "deployment/web", &count, "-n", &self.namespace]).await;
+    }
+
     /// New pods are younger than any capture before.
     pub(crate) async fn replace_pods(&self) {
         self.place.node.kubectl(&["delete", "pods", "--all", "-n", &self.namespace]).await;
