@@ -58,6 +58,9 @@ async fn a_quota_that_is_used_up() {
     let text = "apiVersion: v1\nkind: Secret\nmetadata: { name: hidden }\n";
     let (fixture, _reeve, failure) = refused("quota", text, "{}", State::Error, "QuotaExceeded").await;
     assert_eq!(failure.object.unwrap().name, "hidden");
+    let component = fixture.component_is("bad", State::Error, "QuotaExceeded").await;
+    let status = serde_json::to_value(component.status).unwrap();
+    assert_eq!(status["health"]["summary"], "0/1", "what is not there is not healthy: {status}");
     fixture.cluster.kubectl(&["delete", "resourcequota", "no-secrets", "-n", &fixture.target]).await;
     fixture.component_is("bad", State::Ready, "Succeeded").await;
     fixture.event("Recovered", &["applied and healthy again"]).await;

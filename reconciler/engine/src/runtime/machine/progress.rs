@@ -207,6 +207,14 @@ impl Machine {
         }
     }
 
+    /// What failed still says which of its objects are there and well.
+    fn refresh_health(&mut self, name: &Arc<str>, view: &dyn Observed) {
+        let failed = self.components.get(name).filter(|record| matches!(record.phase, Phase::Failed { .. }));
+        if let Some(desired) = failed.and_then(|record| record.desired.clone()) {
+            self.set_health(name, summarize_health(&desired, view, self.now));
+        }
+    }
+
     fn set_health(&mut self, name: &Arc<str>, health: HealthSummary) {
         if let Some(record) = self.components.get_mut(name)
             && record.health != health
@@ -308,6 +316,7 @@ impl Machine {
             Err(error) if error.is_fenced() => return self.effects.push(Effect::Fail(error)),
             Err(error) => {
                 self.fail(&name, &error);
+                self.refresh_health(&name, view);
                 // It may have ended between the two.
                 return self.check_late_job(&name, view);
             }
@@ -357,10 +366,11 @@ impl Machine {
 
     /// Objects changed: health is looked at again, and whether someone changed what we own.
     pub(super) fn on_objects_changed(&mut self, keys: &BTreeSet<ObjectKey>, view: &dyn Observed) {
-        let written = |key: &ObjectKey| view.entry(key).map(|entry| entry.component);
-        // What stays when it leaves Git may not be written down.
-        let of = |key: &ObjectKey| written(key).or_else(|| self.wanted.get(key).cloned());
-        let names: BTreeSet<Arc<str>> = keys.iter().filter_map(of).collect();
+        // What stays when it leaves Git may not be written down, and what moves to another component is written down as
+        // the former's until it is applied.
+        let written = keys.iter().filter_map(|key| view.entry(key)).map(|entry| entry.component);
+        let wanted = keys.iter().filter_map(|key| self.wanted.get(key)).cloned();
+        let names: BTreeSet<Arc<str>> = written.chain(wanted).collect();
         for name in &names {
             self.check_component(name, view);
         }
@@ -372,6 +382,7 @@ impl Machine {
         self.touched.insert(name.clone());
         record.stale = record.is_busy();
         if !matches!(record.phase, Phase::Ready | Phase::Settling { .. }) {
+            self.refresh_health(name, view);
             return self.check_late_job(name, view);
         }
         let Some(desired) = record.desired.clone() else { return };
