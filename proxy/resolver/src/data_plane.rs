@@ -13,7 +13,6 @@ use tokio::time::timeout;
 use crate::args::{ClusterArgs, Failure};
 
 mod answer;
-mod body;
 mod connection;
 mod deadline;
 mod forward;
@@ -29,6 +28,8 @@ mod prefixed;
 mod raw;
 mod refusal;
 mod reporter;
+mod request_body;
+mod response_body;
 mod rule;
 mod settings;
 mod table;

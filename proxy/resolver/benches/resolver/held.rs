@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
-use crate::place::{Place, own_socket};
+use crate::place::{Place, own_socket, socket_of};
 use crate::{load, start_pod};
 
 const RULES: usize = 100;
@@ -16,13 +16,13 @@ pub(crate) async fn bench(place: &Place) {
         ports.push(place.add_rule(&format!("held-{number}"), "Asleep", None).await);
     }
     for port in &ports {
-        reeve_tests::eventually("the port is open", || load::connect(place.socket(*port))).await;
+        reeve_tests::eventually("the port is open", || load::connect(socket_of(*port))).await;
     }
     let empty = place.memory();
     let mut tasks = JoinSet::new();
     for port in &ports {
         for _ in 0..REQUESTS {
-            let (mut sender, connection) = load::connect(place.socket(*port)).await.expect("a connection");
+            let (mut sender, connection) = load::connect(socket_of(*port)).await.expect("a connection");
             let port = *port;
             tasks.spawn(async move {
                 let good = load::get(&mut sender).await;

@@ -1,6 +1,10 @@
 //! Measures a replica of the data plane as a process of its own, before a real API server: what forwarding costs, against
 //! the same requests straight to the same pod, and what a held request takes.
 
+#![expect(clippy::print_stdout, reason = "a bench prints what it measured")]
+#![expect(clippy::expect_used, reason = "a bench that cannot go on says why and ends")]
+#![expect(clippy::disallowed_methods, reason = "a bench reads the clock")]
+
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -36,7 +40,7 @@ async fn forward(place: &place::Place) {
     let address = place::own_socket();
     let _pod = start_pod(address);
     let port = place.add_rule("forward", "Proxied", Some(address)).await;
-    let through = place.socket(port);
+    let through = place::socket_of(port);
     load::answers(address).await;
     load::answers(through).await;
     for (connections, seconds) in [(64, 4), (1, 3)] {
@@ -47,7 +51,7 @@ async fn forward(place: &place::Place) {
             direct.add(load::run(address, connections, time).await);
             let before = place.cpu();
             proxied.add(load::run(through, connections, time).await);
-            cpu += place.cpu() - before;
+            cpu += place.cpu().saturating_sub(before);
         }
         assert_eq!((direct.failed, proxied.failed), (0, 0), "a request failed");
         let (straight, added) = (direct.percentile(50), proxied.percentile(50).saturating_sub(direct.percentile(50)));

@@ -41,11 +41,6 @@ impl Place {
         Self { cluster, namespace, replica, next_port: AtomicU16::new(22_000) }
     }
 
-    /// Where a port of the replica is.
-    pub(crate) fn socket(&self, port: u16) -> SocketAddr {
-        SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port)
-    }
-
     /// A rule in this mode, and its pod. Returns the port that stands for it.
     pub(crate) async fn add_rule(&self, name: &str, mode: &str, pod: Option<SocketAddr>) -> u16 {
         let port = self.next_port.fetch_add(1, Ordering::Relaxed);
@@ -98,6 +93,11 @@ impl Place {
         let pid = self.replica.id().expect("it runs");
         std::fs::read_to_string(format!("/proc/{pid}/{file}")).expect("it runs")
     }
+}
+
+/// Where a port of the replica is.
+pub(crate) fn socket_of(port: u16) -> SocketAddr {
+    SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port)
 }
 
 /// A free port at an address of this machine that may stand in a slice. Nothing is sent.

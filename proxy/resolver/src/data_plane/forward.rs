@@ -16,12 +16,13 @@ use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 use super::answer::{Class, FixedResponse, probe_response};
-use super::body::{ReadAhead, RequestBody, ResponseBody};
 use super::headers::{self, Sender};
 use super::hold::{Arrival, Place, Turn};
 use super::lane::LaneState;
 use super::origin::PodNetworks;
 use super::refusal::{Protocol, Refused, fixed};
+use super::request_body::{ReadAhead, RequestBody};
+use super::response_body::ResponseBody;
 use super::rule::InFlight;
 use super::settings::{PathMode, Settings};
 use super::tap::{Framing, Tap};

@@ -6,9 +6,9 @@ use http::request::Parts;
 use http::{HeaderMap, Response, StatusCode};
 
 use super::answer::FixedResponse;
-use super::body::ResponseBody;
 use super::headers::Malformed;
 use super::hold;
+use super::response_body::ResponseBody;
 
 const GRPC_STATUS: HeaderName = HeaderName::from_static("grpc-status");
 const GRPC_MESSAGE: HeaderName = HeaderName::from_static("grpc-message");

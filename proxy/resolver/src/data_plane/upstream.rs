@@ -12,7 +12,7 @@ use hyper::body::Incoming;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 
-use super::body::RequestBody;
+use super::request_body::RequestBody;
 
 mod http1;
 mod http2;

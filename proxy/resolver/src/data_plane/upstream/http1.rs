@@ -17,8 +17,8 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
 use super::{Answer, Endpoint, Load, SendError};
-use crate::data_plane::body::RequestBody;
 use crate::data_plane::prefixed::Prefixed;
+use crate::data_plane::request_body::RequestBody;
 
 type Connection = hyper::client::conn::http1::Connection<TokioIo<TcpStream>, RequestBody>;
 

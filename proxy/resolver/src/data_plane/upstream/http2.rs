@@ -10,7 +10,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::sync::Mutex;
 
 use super::{Endpoint, Load, SendError};
-use crate::data_plane::body::RequestBody;
+use crate::data_plane::request_body::RequestBody;
 
 /// As many streams as peers commonly allow on one connection.
 const STREAMS: usize = 100;
