@@ -110,10 +110,11 @@ async fn end_replicas(place: &Place, mut replicas: Vec<Process>, counts: Arc<Cou
     }
 }
 
-/// One switch after the other is killed without a word, and comes back; the other takes over when the lease has run out.
+/// One switch after the other is killed without a word, and comes back. The other takes over when the lease has run out,
+/// and gets some time to lead.
 async fn kill_switches(place: &Place, mut switches: Vec<Process>, counts: Arc<Counts>) {
     for life in 1_usize.. {
-        pause(life, 12_000).await;
+        pause(life, 30_000).await;
         if counts.is_over() {
             return;
         }
