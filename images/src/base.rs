@@ -61,7 +61,7 @@ pub fn layer(packages: &Packages) -> Result<Layer, ImageError> {
     layer = zones.fold(layer, |layer, (path, entry)| layer.entry(path, entry.clone()));
     let in_base = LIBRARIES.iter().map(|(name, _)| *name).chain(FILES.iter().map(|(name, _)| *name));
     for name in in_base.chain(["ca-certificates", "tzdata"]) {
-        layer = layer.with(records(get(packages, name)?));
+        layer = layer.with(records(packages, get(packages, name)?));
     }
     Ok(layer)
 }
@@ -70,7 +70,7 @@ pub fn layer(packages: &Packages) -> Result<Layer, ImageError> {
 pub fn extra_library(packages: &Packages, library: &str) -> Option<Layer> {
     packages.values().find_map(|package| {
         let files = library_files(package, library);
-        (files.entries().count() > 0).then(|| files.with(records(package)))
+        (files.entries().count() > 0).then(|| files.with(records(packages, package)))
     })
 }
 
@@ -125,11 +125,20 @@ fn authorities(package: &Package) -> Vec<u8> {
 }
 
 /// What says that the package is there: the licence that goes with its files, and the record that scanners read.
-fn records(package: &Package) -> Layer {
+fn records(packages: &Packages, package: &Package) -> Layer {
     let copyright = format!("usr/share/doc/{}/copyright", package.name);
-    let licence = package.files.get(&copyright).cloned();
+    let licence = licence(packages, package).cloned();
     let layer = Layer::default().file(&format!("var/lib/dpkg/status.d/{}", package.name), package.control.clone());
     licence.into_iter().fold(layer, |layer, entry| layer.entry(&copyright, entry))
+}
+
+/// Packages of one source may share a folder, which is then a link to that of the package that has it.
+fn licence<'a>(packages: &'a Packages, package: &'a Package) -> Option<&'a Entry> {
+    let file = |package: &'a Package| package.files.get(&format!("usr/share/doc/{}/copyright", package.name));
+    match package.files.get(&format!("usr/share/doc/{}", package.name)) {
+        Some(Entry::Link { target }) => packages.get(target).and_then(file),
+        Some(Entry::Directory { .. } | Entry::File { .. }) | None => file(package),
+    }
 }
 
 fn get<'a>(packages: &'a Packages, name: &str) -> Result<&'a Package, ImageError> {

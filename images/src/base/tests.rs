@@ -32,7 +32,11 @@ fn packages() -> Packages {
                 .link("lib64/ld-linux-x86-64.so.2", "/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2")
                 .file("usr/share/doc/libc6/copyright", "LGPL")
         }),
-        package("libgcc-s1", Layer::default().file(&format!("{libraries}/libgcc_s.so.1"), "libgcc")),
+        package("gcc-12-base", Layer::default().file("usr/share/doc/gcc-12-base/copyright", "GPL")),
+        package("libgcc-s1", {
+            let files = Layer::default().file(&format!("{libraries}/libgcc_s.so.1"), "libgcc");
+            files.link("usr/share/doc/libgcc-s1", "gcc-12-base")
+        }),
         package("netbase", Layer::default().file("etc/protocols", "tcp").file("etc/services", "https")),
         package("tzdata", {
             let zones =
@@ -56,6 +60,7 @@ fn it_has_libraries_authorities_and_zones_and_no_program() {
         "lib/x86_64-linux-gnu/libgcc_s.so.1",
         "usr/share/zoneinfo/Europe/Berlin",
         "usr/share/doc/libc6/copyright",
+        "usr/share/doc/libgcc-s1/copyright",
         "var/lib/dpkg/status.d/tzdata",
         "etc/os-release",
     ] {
