@@ -324,7 +324,18 @@ impl Machine {
         if self.leaving.replace(leaving) == Some(leaving) {
             return;
         }
-        let sentence = leaving.sentence(view.entry_count());
+        let (objects, reported) = (view.entry_count(), self.status.objects.unwrap_or_default());
+        if leaving.has_lost_objects(objects, reported) {
+            let label = reeve_renderer_objects::bundle::RUNTIME_LABEL;
+            let note = format!(
+                "its inventory is gone, so that the {reported} objects which it had cannot be told: they stay; delete \
+                 those with the label {label}={} by hand",
+                self.name
+            );
+            tracing::warn!(runtime = %self.name, "{note}");
+            self.emit(None, true, Reason::Deleting, &note);
+        }
+        let sentence = leaving.sentence(objects);
         tracing::info!(runtime = %self.name, "{sentence}");
         self.emit(None, false, Reason::Deleting, &sentence);
         match policy {

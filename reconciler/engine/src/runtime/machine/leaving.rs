@@ -19,6 +19,12 @@ pub(super) enum Departure {
 }
 
 impl Leaving {
+    /// Whether objects that are to go with the runtime are not known any more: its status counts some, and its inventory,
+    /// which somebody deleted, has none.
+    pub(super) fn has_lost_objects(self, objects: usize, reported: i32) -> bool {
+        self.policy == DeletionPolicy::Delete && objects == 0 && reported > 0
+    }
+
     /// What happens, in a sentence.
     pub(super) fn sentence(self, objects: usize) -> String {
         let cause = match self.why {
@@ -30,5 +36,19 @@ impl Leaving {
             DeletionPolicy::Delete => "are deleted",
         };
         format!("{cause}; its {objects} objects {fate}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_of_a_lost_inventory_are_told_of_only_if_they_were_to_go() {
+        let leaving = |policy| Leaving { why: Departure::Deleted, policy };
+        assert!(leaving(DeletionPolicy::Delete).has_lost_objects(0, 3));
+        assert!(!leaving(DeletionPolicy::Delete).has_lost_objects(3, 3));
+        assert!(!leaving(DeletionPolicy::Delete).has_lost_objects(0, 0));
+        assert!(!leaving(DeletionPolicy::Orphan).has_lost_objects(0, 3));
     }
 }
