@@ -1,7 +1,7 @@
 //! The commands of `reeve`: what they are asked, what they answer, and with which status they end.
 //!
 //! Status 0: all is well. 1: there are findings or differences, or something is not ready. 2: the command could not do its
-//! work. None but those in `cluster` talk to a cluster, and none but `new` writes a file.
+//! work. None but those in `cluster` talk to a cluster, and none but `new` and `chart` writes a file.
 
 use std::io::{self, BufWriter, Write as _};
 use std::process::ExitCode;
@@ -10,6 +10,7 @@ use clap::Parser as _;
 
 mod args;
 mod bundles;
+mod chart;
 mod cluster;
 mod desired_runtime;
 mod diff;
@@ -91,6 +92,7 @@ fn run(args: Args, terminal: &mut Terminal) -> Result<Status, Failure> {
         Command::Diff(args) => diff::run(&args, terminal),
         Command::Explain(args) => explain::run(&args, terminal),
         Command::New(args) => new::run(&args, terminal),
+        Command::Chart(args) => chart::run(&args, terminal),
         Command::Plan(args) => plan::run(&args, terminal),
         Command::Cluster(command) => cluster::run(command, args.directory.is_some(), terminal),
         Command::Run(args) => Ok(match run::run(*args) {

@@ -10,6 +10,7 @@ use reeve_reconciler_git::UserCredentials;
 
 use super::style::Style;
 
+pub(super) mod chart;
 pub(super) mod cluster;
 pub(super) mod diff;
 mod examples;
@@ -54,6 +55,9 @@ pub(super) enum Command {
     /// Start a fleet repository, a chart or a runtime
     #[command(after_help = examples::NEW)]
     New(NewArgs),
+    /// Bring charts into the repository, and show what newer ones do
+    #[command(after_help = examples::CHART)]
+    Chart(Box<chart::ChartArgs>),
     #[command(flatten)]
     Cluster(cluster::ClusterCommand),
     /// Show what `reeve run` would do to a cluster, or between two revisions (`--rev A..B`)

@@ -14,6 +14,7 @@ use reeve_renderer::diagnostic::Diagnostic;
 use reeve_renderer::diff::{self, Group, ObjectChange};
 use reeve_renderer::findings::Findings;
 use reeve_renderer::fleet::{Fleet, Loader};
+use reeve_renderer::tree::Tree;
 
 use super::args::diff::{DiffArgs, DiffFormat};
 use super::desired_runtime::load;
@@ -90,6 +91,30 @@ pub(super) fn run(args: &DiffArgs, terminal: &mut Terminal) -> Result<Status, Fa
     terminal.out.flush()?;
     print_answer(&answer, before.as_ref(), &after, terminal)?;
     Ok(match (whole, answer.groups.is_empty() && answer.ended.is_empty()) {
+        (false, _) => Status::Incomplete,
+        (true, false) => Status::Findings,
+        (true, true) => Status::Fine,
+    })
+}
+
+/// Shows what differs between two fleets at hand: one of a repository, and what it would be with more files in it.
+pub(super) fn fleets(
+    before: &Fleet,
+    after: &Fleet,
+    said: Vec<Diagnostic>,
+    source: &Source,
+    tree: &dyn Tree,
+    terminal: &mut Terminal,
+) -> Result<Status, Failure> {
+    let mut findings = Findings::new();
+    findings.extend(said);
+    let answer = compare(before, after, &[], findings)?;
+    text::write(&answer, terminal.style, &mut terminal.out)?;
+    if !answer.findings.is_empty() {
+        Reporter::new(tree, terminal.style).write(&answer.findings, &mut terminal.out)?;
+        writeln!(terminal.out, "{} in {}", report::tally(&answer.findings), source.shown)?;
+    }
+    Ok(match (answer.is_whole(), answer.groups.is_empty()) {
         (false, _) => Status::Incomplete,
         (true, false) => Status::Findings,
         (true, true) => Status::Fine,

@@ -7,6 +7,7 @@ use std::io;
 use reeve_reconciler_git::GitError;
 use reeve_renderer::tree::TreeError;
 
+use super::chart::ChartError;
 use super::cluster::ClusterError;
 use super::style::{Paint, Style};
 use super::text::harmless;
@@ -41,6 +42,8 @@ pub(super) enum Failure {
     #[error("cannot write the answer")]
     Write(#[from] io::Error),
     #[error(transparent)]
+    Chart(#[from] ChartError),
+    #[error(transparent)]
     Cluster(#[from] ClusterError),
     #[error(transparent)]
     Git(#[from] GitError),
@@ -66,6 +69,7 @@ impl Failure {
         let help = match self {
             Self::NoFleet { help, .. } => Some(help.as_str()),
             Self::Unknown { help, .. } => help.as_deref(),
+            Self::Chart(error) => error.help(),
             Self::Cluster(error) => error.help(),
             Self::Neither { .. } => Some("name two folders, or stand in the repository whose revisions you compare"),
             Self::Exists { .. } => Some("nothing was written; choose another name, or remove it first"),

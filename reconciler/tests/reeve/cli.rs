@@ -1,5 +1,6 @@
 //! The binary `reeve`, run as a person or a CI job runs it.
 
+mod chart;
 mod commands;
 mod diff;
 mod explain;

@@ -73,6 +73,19 @@ Examples:
 
 Nothing that exists is overwritten.";
 
+pub(super) const CHART: &str = "\
+Examples:
+  reeve chart import ../charts/web                                a folder
+  reeve chart import web-1.2.3.tgz                                what `helm package` or `helm pull` made
+  reeve chart import oci://registry.example/charts/web            the newest release in a registry
+  reeve chart import https://charts.example web --version '^1.2'  from a Helm repository
+  reeve chart update web                                          what a newer one does to each runtime
+  reeve chart update web --write                                  and put it beside the old one
+
+The chart is unpacked into charts/NAME/VERSION; charts/NAME/VERSION.lock says where it came from. What will not work of it
+is told at once. Rendering fetches nothing.
+Exit status: 0 all is well, 1 the chart has errors or the fleet differs, 2 the command could not do its work.";
+
 pub(super) const COMPLETIONS: &str = "\
 Examples:
   reeve completions bash > /etc/bash_completion.d/reeve
