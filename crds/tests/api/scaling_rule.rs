@@ -104,7 +104,7 @@ fn status() -> Value {
         },
         "totals": { "sleeps": 14, "wakes": 14, "asleep": "14h10m", "refused": 0 },
         "observed": { "sleeps": 2, "wakes": 2, "asleep": "3h", "refused": 0 },
-        "ports": [{ "service": "web", "port": 80, "name": "http", "resolverPort": 20001 }],
+        "ports": [{ "service": "web", "port": 80, "name": "http", "appProtocol": "http", "resolverPort": 20001 }],
         "uncoveredServices": ["web-admin"],
         "kedaObject": "web"
     })

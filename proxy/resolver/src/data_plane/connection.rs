@@ -87,13 +87,13 @@ async fn read_begin<S: Socket>(stream: &mut S, is_raw: bool) -> std::io::Result<
             Ok(Ok(_)) | Err(_) => Ok((read, Speaks::Bytes)),
         };
     }
-    match timeout(HEAD_WITHIN, tell(stream, &mut read)).await {
+    match timeout(HEAD_WITHIN, detect_protocol(stream, &mut read)).await {
         Ok(told) => told.map(|speaks| (read, speaks)),
         Err(_) => Err(std::io::ErrorKind::TimedOut.into()),
     }
 }
 
-async fn tell<S: Socket>(stream: &mut S, read: &mut BytesMut) -> std::io::Result<Speaks> {
+async fn detect_protocol<S: Socket>(stream: &mut S, read: &mut BytesMut) -> std::io::Result<Speaks> {
     loop {
         if stream.read_buf(read).await? == 0 {
             return Err(std::io::ErrorKind::UnexpectedEof.into());

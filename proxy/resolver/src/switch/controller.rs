@@ -1,4 +1,4 @@
-//! One term of the switch: which rules are looked at when, each by one task at a time.
+//! One term of the switch: which rules are reconciled at when, each by one task at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,13 +15,13 @@ use tracing::info;
 use super::execute::Edge;
 use super::machine::Machine;
 use super::reports::Reports;
-use super::rule::Looked;
+use super::rule::Reconciled;
 use super::world::World;
 use crate::report::RuleKey;
 
-/// How often the silence of replicas is looked at.
+/// How often the silence of replicas is reconciled at.
 const TICK: Duration = Duration::from_secs(1);
-/// However quiet, every rule is looked at this often.
+/// However quiet, every rule is reconciled at this often.
 const RESYNC: Duration = Duration::from_mins(1);
 /// A silent replica whose port refuses is dead.
 const DIAL_WITHIN: Duration = Duration::from_millis(500);
@@ -78,7 +78,7 @@ impl Controller {
         Looks { controller, entries: BTreeMap::new(), tasks: JoinSet::new() }.run().await;
     }
 
-    /// Finds dead replicas, and has every rule looked at when one falls silent or goes.
+    /// Finds dead replicas, and has every rule reconciled at when one falls silent or goes.
     async fn watch_replicas(&self) {
         let mut tick = interval(TICK);
         let mut were_silent = BTreeSet::new();
@@ -119,7 +119,7 @@ async fn refuses(door: std::net::SocketAddr) -> bool {
 struct Looks {
     controller: Arc<Controller>,
     entries: BTreeMap<RuleKey, Entry>,
-    tasks: JoinSet<(RuleKey, Looked)>,
+    tasks: JoinSet<(RuleKey, Reconciled)>,
 }
 
 impl Looks {
@@ -128,14 +128,14 @@ impl Looks {
             let due = self.entries.values().filter(|entry| !entry.running).filter_map(|entry| entry.due).min();
             let queue = Arc::clone(&self.controller.reports.queue);
             tokio::select! {
-                waiting = queue.take() => {
+                waiting = queue.next_batch() => {
                     let mut keys = waiting.keys;
                     if waiting.all {
                         keys.extend(self.controller.world.rules.state().iter().map(|rule| super::snapshot::key(rule)));
                         keys.extend(self.entries.keys().cloned());
                     }
                     for key in keys {
-                        self.look(key);
+                        self.reconcile(key);
                     }
                 }
                 () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
@@ -144,15 +144,15 @@ impl Looks {
                     let keys: Vec<RuleKey> =
                         self.entries.iter().filter(|(_, entry)| is_due(entry)).map(|(key, _)| key.clone()).collect();
                     for key in keys {
-                        self.look(key);
+                        self.reconcile(key);
                     }
                 }
-                Some(Ok((key, looked))) = self.tasks.join_next(), if !self.tasks.is_empty() => self.on_looked(key, looked),
+                Some(Ok((key, reconciled))) = self.tasks.join_next(), if !self.tasks.is_empty() => self.on_reconciled(key, reconciled),
             }
         }
     }
 
-    fn look(&mut self, key: RuleKey) {
+    fn reconcile(&mut self, key: RuleKey) {
         let entry = self.entries.entry(key.clone()).or_default();
         if std::mem::replace(&mut entry.running, true) {
             entry.again = true;
@@ -161,13 +161,13 @@ impl Looks {
         entry.due = None;
         let (controller, memory) = (Arc::clone(&self.controller), std::mem::take(&mut entry.memory));
         self.tasks.spawn(async move {
-            let looked = controller.look(&key, memory).await;
-            (key, looked)
+            let reconciled = controller.reconcile(&key, memory).await;
+            (key, reconciled)
         });
     }
 
-    fn on_looked(&mut self, key: RuleKey, looked: Looked) {
-        let Looked::Stays { memory, again_in } = looked else {
+    fn on_reconciled(&mut self, key: RuleKey, reconciled: Reconciled) {
+        let Reconciled::Stays { memory, again_in } = reconciled else {
             self.entries.remove(&key);
             self.controller.ports_given().remove(&key);
             return;
@@ -177,7 +177,7 @@ impl Looks {
         entry.running = false;
         entry.due = Some(Instant::now() + again_in.unwrap_or(RESYNC).min(RESYNC));
         if std::mem::take(&mut entry.again) {
-            self.look(key);
+            self.reconcile(key);
         }
     }
 }

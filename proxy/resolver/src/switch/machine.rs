@@ -13,7 +13,7 @@ mod leave;
 mod observed;
 mod sleep;
 
-pub use observed::{Extent, HandOver, Observed, Policy, Slice, Traffic, Wish};
+pub use observed::{Extent, HandOver, Intent, Observed, Policy, Slice, Traffic};
 
 /// How long the barrier before a sleep may stand before it is lifted again.
 const DRAIN_WITHIN: Duration = Duration::from_secs(10);
@@ -117,9 +117,9 @@ impl Machine {
     }
 
     fn observe(&mut self, o: &Observed, now: Timestamp) -> Vec<Effect> {
-        match o.policy.wish {
-            Wish::Govern => {}
-            Wish::Leave { finish } => return self.leave(o, finish, now),
+        match o.policy.intent {
+            Intent::Govern => {}
+            Intent::Leave { finish } => return self.leave(o, finish, now),
         }
         if o.resolvers == Some(0) && self.is_in_path(o) {
             return self.fail_open(o, now);

@@ -43,7 +43,7 @@ impl Queue {
     }
 
     /// Waits until there is something, and takes all of it.
-    pub(super) async fn take(&self) -> Waiting {
+    pub(super) async fn next_batch(&self) -> Waiting {
         loop {
             let waiting = std::mem::take(&mut *lock(&self.keys));
             if waiting.all || !waiting.keys.is_empty() {
@@ -83,13 +83,13 @@ impl Reports {
     }
 
     async fn answer(self, request: Request<Incoming>) -> Response<Full<Bytes>> {
-        let status = self.take(request).await;
+        let status = self.accept_report(request).await;
         let mut response = Response::new(Full::default());
         *response.status_mut() = status;
         response
     }
 
-    async fn take(&self, request: Request<Incoming>) -> StatusCode {
+    async fn accept_report(&self, request: Request<Incoming>) -> StatusCode {
         let Some(name) = request.uri().path().strip_prefix(PREFIX).map(str::to_owned) else {
             return StatusCode::NOT_FOUND;
         };

@@ -12,7 +12,7 @@ use tracing::{debug, info, warn};
 
 use super::controller::{Controller, Memory};
 use super::execute::SwitchError;
-use super::machine::{Effect, Event, Machine, Observed, Wish};
+use super::machine::{Effect, Event, Intent, Machine, Observed};
 use super::snapshot::Snapshot;
 use super::{names, ports, status, target};
 use crate::report::RuleKey;
@@ -27,7 +27,7 @@ const RETRY_AT_MOST: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_secs(2);
 
 /// What came of a look.
-pub(super) enum Looked {
+pub(super) enum Reconciled {
     /// The rule is gone.
     Gone,
     Stays {
@@ -44,7 +44,7 @@ enum Next {
 }
 
 impl Controller {
-    pub(super) async fn look(&self, key: &RuleKey, mut memory: Memory) -> Looked {
+    pub(super) async fn reconcile(&self, key: &RuleKey, mut memory: Memory) -> Reconciled {
         let mut next = Ok(Next::Again);
         for _ in 0..ROUNDS {
             next = self.round(key, &mut memory).await;
@@ -53,7 +53,7 @@ impl Controller {
             }
         }
         let again_in = match next {
-            Ok(Next::Gone) => return Looked::Gone,
+            Ok(Next::Gone) => return Reconciled::Gone,
             Ok(Next::Again) => Some(RETRY),
             Ok(Next::At(at)) => {
                 memory.failures = 0;
@@ -69,7 +69,7 @@ impl Controller {
                 Some(RETRY.saturating_mul(1 << memory.failures.min(8)).min(RETRY_AT_MOST))
             }
         };
-        Looked::Stays { memory: Box::new(memory), again_in }
+        Reconciled::Stays { memory: Box::new(memory), again_in }
     }
 
     async fn round(&self, key: &RuleKey, memory: &mut Memory) -> Result<Next, SwitchError> {
@@ -87,7 +87,7 @@ impl Controller {
         let Some(observed) = self.reports.with(|replicas| snapshot.observe(replicas, now)) else {
             return Ok(Next::At(None));
         };
-        if observed.policy.wish == Wish::Govern && self.prepare(&snapshot, has_finalizer, memory).await? {
+        if observed.policy.intent == Intent::Govern && self.prepare(&snapshot, has_finalizer, memory).await? {
             return Ok(Next::Again);
         }
         let machine = memory.machine.get_or_insert_with(|| recover(&snapshot, &observed, now));

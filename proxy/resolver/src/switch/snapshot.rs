@@ -13,7 +13,7 @@ use reeve_crds::scaling_rule::path::HandOverPolicy;
 use reeve_crds::scaling_rule::status::{ResolverPort, TrafficMode};
 use reeve_crds::scaling_rule::{RuleMode, ScalingRuleSpec};
 
-use super::machine::{Extent, HandOver, Observed, Policy, Slice, Wish};
+use super::machine::{Extent, HandOver, Intent, Observed, Policy, Slice};
 use super::objects::{self, Resolver};
 use super::replicas::Replicas;
 use super::target::Target;
@@ -113,7 +113,7 @@ impl Snapshot {
     fn policy(&self, now: Timestamp) -> Policy {
         let spec = &self.rule.spec;
         Policy {
-            wish: self.wish(),
+            intent: self.intent(),
             idle_after: spec.idle_after.into(),
             min_awake: spec.min_awake.into(),
             wake: spec.replicas.wake,
@@ -122,13 +122,13 @@ impl Snapshot {
         }
     }
 
-    fn wish(&self) -> Wish {
+    fn intent(&self) -> Intent {
         let spec = &self.rule.spec;
         if self.rule.metadata.deletion_timestamp.is_some() {
-            return Wish::Leave { finish: true };
+            return Intent::Leave { finish: true };
         }
         let stays_out = spec.suspend || spec.mode == RuleMode::Observe || self.unsupported().is_some();
-        if stays_out { Wish::Leave { finish: false } } else { Wish::Govern }
+        if stays_out { Intent::Leave { finish: false } } else { Intent::Govern }
     }
 
     fn wanted_ports(&self) -> BTreeSet<i32> {

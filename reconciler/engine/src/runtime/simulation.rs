@@ -118,7 +118,7 @@ fn a_runtime_without_components_that_is_resumed_after_a_restart_says_that_it_is_
     world.crash();
     world.run_out().unwrap();
     world.homes.get_mut(name).unwrap().source_suspended = false;
-    world.tell(name);
+    world.notify_worker(name);
     world.run_out().unwrap();
     assert_eq!(world.state(name), Some(State::Ready));
 }

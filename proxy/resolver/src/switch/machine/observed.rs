@@ -35,7 +35,7 @@ pub struct Observed {
 /// What the rule asks for now.
 #[derive(Clone, Copy, Debug)]
 pub struct Policy {
-    pub wish: Wish,
+    pub intent: Intent,
     pub idle_after: Duration,
     pub min_awake: Duration,
     /// How many replicas a wake starts.
@@ -48,7 +48,7 @@ pub struct Policy {
 
 /// Whether the rule is to act.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Wish {
+pub enum Intent {
     Govern,
     /// Out of the path. `finish`: the rule is being deleted, so the target is left awake and nothing of ours remains.
     Leave {

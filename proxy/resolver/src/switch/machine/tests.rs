@@ -8,7 +8,7 @@ fn at(seconds: i64) -> Timestamp {
 fn direct() -> Observed {
     Observed {
         policy: Policy {
-            wish: Wish::Govern,
+            intent: Intent::Govern,
             idle_after: Duration::from_secs(10),
             min_awake: Duration::from_secs(30),
             wake: 2,
@@ -231,7 +231,7 @@ fn resolvers_that_are_only_unknown_are_left_in_the_path() {
 
 #[test]
 fn suspend_wakes_what_reeve_put_to_sleep_and_leaves_the_zero_of_a_person() {
-    let leave = Policy { wish: Wish::Leave { finish: false }, ..direct().policy };
+    let leave = Policy { intent: Intent::Leave { finish: false }, ..direct().policy };
     let seen = Observed { policy: leave, replicas: Some(0), ready_pods: 0, ..captured() };
     let mut ours = Machine::recover(Some((TrafficMode::Asleep, at(0))), Some(3), &seen, at(0));
     let leaving = vec![Effect::SetMode { mode: TrafficMode::HandingOver, restore: Some(3) }];
@@ -255,7 +255,7 @@ fn suspend_wakes_what_reeve_put_to_sleep_and_leaves_the_zero_of_a_person() {
 
 #[test]
 fn a_deleted_rule_leaves_its_target_awake_whoever_put_it_to_sleep() {
-    let leave = Policy { wish: Wish::Leave { finish: true }, ..direct().policy };
+    let leave = Policy { intent: Intent::Leave { finish: true }, ..direct().policy };
     let seen = Observed { policy: leave, replicas: Some(0), ready_pods: 0, ..captured() };
     let mut machine = machine(TrafficMode::Asleep, at(0));
     step(&mut machine, &seen, at(1));

@@ -62,7 +62,7 @@ impl World {
         if let Some(home) = self.homes.get_mut(name) {
             home.desired = DesiredState::Absent;
         }
-        self.tell(name);
+        self.notify_worker(name);
     }
 
     /// Somebody changes, deletes or breaks an object, or makes one that deletes slowly.
@@ -92,7 +92,7 @@ impl World {
                 object.metadata.generation = object.metadata.generation.map(|generation| generation + 1);
             }
         }
-        self.tell(name);
+        self.notify_worker(name);
     }
 
     fn change_spec(&mut self, name: &'static str) {
@@ -114,7 +114,7 @@ impl World {
                 self.homes.values_mut().for_each(|home| home.source_suspended = flag);
                 let names: Vec<&'static str> = self.homes.keys().copied().collect();
                 for name in names {
-                    self.tell(name);
+                    self.notify_worker(name);
                 }
             }
             _ => {
@@ -123,7 +123,7 @@ impl World {
                     component.spec.suspend = flag.then_some(true);
                     component.metadata.generation = component.metadata.generation.map(|generation| generation + 1);
                 }
-                self.tell(name);
+                self.notify_worker(name);
             }
         }
     }

@@ -238,10 +238,10 @@ impl World {
             self.uids += 1;
             home.object = Some(Arc::new(fleet::runtime(name, self.uids, home.deletes)));
         }
-        self.tell(name);
+        self.notify_worker(name);
     }
 
-    pub(super) fn tell(&mut self, name: &'static str) {
+    pub(super) fn notify_worker(&mut self, name: &'static str) {
         if let Some(worker) = self.workers.get_mut(name) {
             worker.has_message = true;
         }
@@ -434,7 +434,7 @@ impl World {
             Some(StatusWrite::Gone(component)) => drop(home.components.remove(&component)),
             None => {}
         }
-        self.tell(name);
+        self.notify_worker(name);
     }
 
     /// The Runtime goes, and with it all that it owns. What its source wants since is made again.

@@ -247,7 +247,7 @@ impl Cluster {
         let chosen = endpoints[usize::try_from(self.dice.below(endpoints.len() as u64)).unwrap()];
         match chosen {
             Endpoint::Pod(pod) if self.ready().contains(&pod) => self.direct.push((pod, self.now + 2)),
-            Endpoint::Replica(number) if self.replicas[number].is_alive() => self.replicas[number].take(self.now),
+            Endpoint::Replica(number) if self.replicas[number].is_alive() => self.replicas[number].on_request(self.now),
             Endpoint::Pod(_) | Endpoint::Replica(_) => self.lose(1, "a dead endpoint"),
         }
     }

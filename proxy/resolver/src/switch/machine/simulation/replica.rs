@@ -52,7 +52,7 @@ impl Replica {
         self.dead_until.is_none()
     }
 
-    pub(super) fn take(&mut self, now: Tick) {
+    pub(super) fn on_request(&mut self, now: Tick) {
         self.held += 1;
         self.total += 1;
         self.last_request = Some(now);

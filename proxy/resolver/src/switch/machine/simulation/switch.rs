@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::super::{Effect, Event, Extent, Machine, Observed, Policy, Slice, Wish};
+use super::super::{Effect, Event, Extent, Intent, Machine, Observed, Policy, Slice};
 use super::Tick;
 use super::cluster::{Cluster, Status};
 use super::replica::{PORT, rule, timestamp};
@@ -63,7 +63,7 @@ impl Switch {
         let epoch = cluster.status.as_ref().map(|status| (status.mode, status.changes));
         Observed {
             policy: Policy {
-                wish: Wish::Govern,
+                intent: Intent::Govern,
                 idle_after: IDLE_AFTER,
                 min_awake: MIN_AWAKE,
                 wake: 1,
