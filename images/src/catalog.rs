@@ -22,7 +22,7 @@ pub struct Shipped {
     pub description: &'static str,
 }
 
-pub const IMAGES: [Shipped; 2] = [
+pub const IMAGES: [Shipped; 3] = [
     Shipped {
         name: "reeve",
         package: "reeve-reconciler",
@@ -34,6 +34,12 @@ pub const IMAGES: [Shipped; 2] = [
         package: "reeve-proxy-cri",
         user: ROOT,
         description: "Runs node hooks between kubelet and the container runtime",
+    },
+    Shipped {
+        name: "reeve-resolver",
+        package: "reeve-proxy-resolver",
+        user: NOBODY_SPECIAL,
+        description: "Holds, wakes and hands over the traffic of services at zero",
     },
 ];
 
