@@ -81,14 +81,14 @@ use target::{Target, TargetType};
 #[schemars(extend("x-kubernetes-validations" = [
     rule(
         "!has(oldSelf.sourceRef) || has(self.sourceRef)",
-        "keep spec.sourceRef: to hand the runtime to another GitSource delete this Runtime (its objects stay) and let the other create it",
+        "keep spec.sourceRef: to hand the runtime to another GitSource set spec.deletionPolicy to Orphan, delete this Runtime, and let the other create it",
     ),
 ]))]
 pub struct RuntimeSpec {
     /// GitSource that this runtime comes from. Absent only in the copy that an agent keeps in its own cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-kubernetes-validations" = [immutable(
-        "leave spec.sourceRef as it was: to hand the runtime to another GitSource delete this Runtime (its objects stay) and let the other create it",
+        "leave spec.sourceRef as it was: to hand the runtime to another GitSource set spec.deletionPolicy to Orphan, delete this Runtime, and let the other create it",
     )]))]
     pub source_ref: Option<LocalRef>,
     /// File of the repository that describes this runtime, such as runtimes/eu/prod-1.yaml.

@@ -44,7 +44,7 @@ struct Build {
     /// Where to write them
     #[arg(long, default_value = "target/images")]
     output: PathBuf,
-    /// Publish them to this registry, as HOST[:PORT][/PATH]
+    /// Publish them to this registry, as `HOST[:PORT][/PATH]`
     #[arg(long, value_name = "REGISTRY")]
     push: Option<Registry>,
     /// Forget what was compiled before

@@ -153,14 +153,14 @@ fn identity_cases() -> Vec<Case> {
         case(
             "a runtime does not lose its source",
             "spec",
-            "keep spec.sourceRef: to hand the runtime to another GitSource delete this Runtime (its objects stay) and let the other create it",
+            "keep spec.sourceRef: to hand the runtime to another GitSource set spec.deletionPolicy to Orphan, delete this Runtime, and let the other create it",
         )
         .refuses_change(json!({ "sourceRef": null }))
         .accepts(json!({ "channel": "fast" })),
         case(
             "a runtime does not change its source",
             "spec.sourceRef",
-            "leave spec.sourceRef as it was: to hand the runtime to another GitSource delete this Runtime (its objects stay) and let the other create it",
+            "leave spec.sourceRef as it was: to hand the runtime to another GitSource set spec.deletionPolicy to Orphan, delete this Runtime, and let the other create it",
         )
         .refuses_change(json!({ "sourceRef": { "name": "other" } }))
         .accepts(json!({ "suspend": true })),
