@@ -158,14 +158,14 @@ impl Mirrors {
         point(&repository, &reference, commit).map_err(failed)
     }
 
-    /// Whether a commit is what is [kept](Self::keep) under a name. Blocks for a moment.
+    /// Whether a commit is what is [kept](Self::keep_commit) under a name. Blocks for a moment.
     pub fn keeps(&self, url: &str, name: &str, commit: &str) -> bool {
         let Ok(repository) = self.mirror(url).store.open() else { return false };
         let kept = repository.refname_to_id(&format!("{IN_FORCE}{}", ref_name(name)));
         kept.is_ok_and(|kept| kept.to_string() == commit)
     }
 
-    /// Ends what [`keep`](Self::keep) began.
+    /// Ends what [`keep_commit`](Self::keep_commit) began.
     pub fn release(&self, url: &str, name: &str) -> Result<(), MirrorError> {
         let failed = |cause| MirrorError::Keep { name: name.to_owned(), commit: "nothing".to_owned(), cause };
         let mirror = self.mirror(url);

@@ -46,7 +46,7 @@ pub(in crate::runtime) enum Event {
     TaskFinished(Box<TaskEnd>),
     /// The cluster said what it offers.
     Capabilities(CapabilityReport),
-    /// The time of [`Machine::next_timer`] has come.
+    /// The time of [`Machine::next_timer`](super::Machine::next_timer) has come.
     Timer,
 }
 
