@@ -163,6 +163,11 @@ impl Machine {
         std::mem::take(&mut self.effects)
     }
 
+    #[cfg(test)]
+    pub(super) fn components(&self) -> impl Iterator<Item = &ComponentState> {
+        self.components.values()
+    }
+
     /// The Runtime as it was last told.
     pub(super) fn object(&self) -> &Arc<Runtime> {
         &self.object

@@ -6,13 +6,30 @@ use reeve_renderer_objects::key::ObjectKey;
 
 use super::worker::ModelWorker;
 use super::world::World;
+use crate::clock::after;
 use crate::desired::{Desired, is_protected};
 use crate::live::Live;
 use crate::owner::Owner;
 use crate::payload::Prune;
+use crate::runtime::component::Phase;
 use crate::runtime::worker::DesiredState;
 
 impl World {
+    /// No machine sleeps past the next try of a component, nor past its next full check.
+    pub(super) fn check_timers(&self, name: &str) -> Result<(), String> {
+        let Some(worker) = self.workers.get(name) else { return Ok(()) };
+        let next = worker.machine.next_timer();
+        let tries = worker.machine.components().filter_map(|component| match component.phase {
+            Phase::Failed { retry_at } => Some(retry_at),
+            _ => None,
+        });
+        let full_check = after(self.now, worker.spec.drift.full_check_interval.into());
+        match tries.chain([full_check]).min() {
+            Some(due) if next > due => Err(format!("{name} would sleep until {next}, and something is due at {due}")),
+            _ => Ok(()),
+        }
+    }
+
     /// Nobody says Ready of what was not applied. What happened since, of which it was not told yet, does not count.
     pub(super) fn check_ready(&self, name: &str) -> Result<(), String> {
         let Some(worker) = self.workers.get(name).filter(|worker| worker.says_ready) else { return Ok(()) };

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::Timestamp;
 use kube::api::ObjectMeta;
@@ -15,7 +14,6 @@ use super::fleet;
 use super::random::Random;
 use super::task::{InFlight, Surroundings};
 use super::worker::{ModelWorker, StatusWrite};
-use crate::clock::after;
 use crate::error::ReconcileError;
 use crate::health::HealthState;
 use crate::inventory::Inventory;
@@ -215,11 +213,7 @@ impl World {
     pub(super) fn step(&mut self, name: &'static str, event: Event) -> Result<(), String> {
         let Some(worker) = self.workers.get_mut(name) else { return Ok(()) };
         worker.step(event, &self.index, self.now)?;
-        let next = worker.machine.next_timer();
-        let latest = after(self.now, Duration::from(worker.spec.drift.full_check_interval));
-        if next > latest {
-            return Err(format!("{name} would sleep until {next}, past its full check"));
-        }
+        self.check_timers(name)?;
         self.check_ready(name)
     }
 
