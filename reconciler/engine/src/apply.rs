@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::api_error::ApiError;
 use crate::clock::Clock;
 use crate::cluster::{APPLY_PATCH, Account, Cluster, JSON, Kind, METADATA_ONLY};
-use crate::desired::{DesiredObject, is_protected};
+use crate::desired::DesiredObject;
 use crate::fields::Conflicts;
 use crate::health::needs_whole;
 use crate::live::{Live, WatchCache};
@@ -239,30 +239,6 @@ impl Applier {
         Err(api_error)
     }
 
-    /// Whether an object may be deleted and made anew, since it cannot be changed.
-    fn may_recreate(&self, object: &DesiredObject, api_error: &ApiError) -> Result<(), ApplyError> {
-        let precious = is_protected(&object.key.group, &object.key.kind);
-        let advice = match (precious, self.recreate) {
-            (false, Recreate::OnImmutable) => return Ok(()),
-            (true, _) => "objects of this kind are never deleted for it: change it back, or replace it by hand",
-            (false, Recreate::Never) => {
-                "change it back, or set policy.recreate: OnImmutable in the runtime's file (spec.recreate of a Runtime that has none) to delete it and make it anew"
-            }
-        };
-        let message = redact(&api_error.message, &object.key, &object.value());
-        Err(ApplyError::Immutable { object: object.key.clone(), message, advice })
-    }
-
-    /// Deletes what cannot be changed, if that is allowed, so that it can be made anew.
-    async fn make_room(&self, write: &Write<'_>, api_error: &ApiError) -> Result<(), ApplyError> {
-        self.may_recreate(write.object, api_error)?;
-        let uid = self.watch_cache.get(&write.object.key).map(|live| live.uid);
-        match self.delete(&write.object.key, write.kind, uid.as_deref()).await? {
-            Gone::Yes | Gone::Before => Ok(()),
-            Gone::Deleting => self.until_gone(&write.object.key, write.kind, RECREATE_WITHIN).await,
-        }
-    }
-
     /// Lets everybody know an object that no watch shows.
     pub fn record_live(&self, key: &ObjectKey, kind: &Kind, value: &Value) {
         self.watch_cache.written(key.clone(), self.read(kind, value).1);
@@ -275,9 +251,6 @@ impl Applier {
         (metadata, live)
     }
 }
-
-/// How long the old object may take to go before the new one is made.
-const RECREATE_WITHIN: Duration = Duration::from_mins(1);
 
 /// How often an object is tried that others write at the same time.
 const ROUNDS: usize = 5;

@@ -1,20 +1,30 @@
-//! Deletes one object, and only the one that was meant.
+//! Deletes one object, and only the one that was meant: for good, or to make it anew.
 
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use kube::Api;
+use http::header::{ACCEPT, CONTENT_TYPE};
 use kube::api::{DeleteParams, DynamicObject, Preconditions, PropagationPolicy};
 use kube::core::PartialObjectMeta;
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event};
+use kube::{Api, Resource as _};
 use reeve_crds::Reason;
+use reeve_crds::runtime::policy::Recreate;
 use reeve_renderer_objects::key::ObjectKey;
+use serde_json::Value;
 
-use super::{Applier, ApplyError, api};
+use super::{Applier, ApplyError, Sending, Write, api, redact};
 use crate::api_error::ApiError;
-use crate::cluster::Kind;
+use crate::cluster::{JSON, Kind, METADATA_ONLY};
+use crate::desired::{DesiredObject, is_protected};
 use crate::live::Live;
+
+/// How long the old object may take to go before the new one is made.
+const RECREATE_WITHIN: Duration = Duration::from_mins(1);
+
+/// So much of its name has an object under which it is tried.
+const GENERATED_PREFIX: usize = 40;
 
 /// What became of an object that was deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +82,62 @@ impl Applier {
         let got = self.answered(self.in_time(api.get_metadata_opt(&key.name)).await);
         let got = got.map_err(|api_error| ApplyError::Refused { object: key.clone(), api_error })?;
         Ok(got.map(|object| Live::of(&object.metadata, None)))
+    }
+
+    /// Whether an object may be deleted and made anew, since it cannot be changed.
+    pub(super) fn may_recreate(&self, object: &DesiredObject, api_error: &ApiError) -> Result<(), ApplyError> {
+        let precious = is_protected(&object.key.group, &object.key.kind);
+        let advice = match (precious, self.recreate) {
+            (false, Recreate::OnImmutable) => return Ok(()),
+            (true, _) => "objects of this kind are never deleted for it: change it back, or replace it by hand",
+            (false, Recreate::Never) => {
+                "change it back, or set policy.recreate: OnImmutable in the runtime's file (spec.recreate of a Runtime that has none) to delete it and make it anew"
+            }
+        };
+        let message = redact(&api_error.message, &object.key, &object.value());
+        Err(ApplyError::Immutable { object: object.key.clone(), message, advice })
+    }
+
+    /// Deletes what cannot be changed, if that is allowed, so that it can be made anew.
+    pub(super) async fn make_room(&self, write: &Write<'_>, api_error: &ApiError) -> Result<(), ApplyError> {
+        self.may_recreate(write.object, api_error)?;
+        self.check_create(write).await?;
+        let uid = self.watch_cache.get(&write.object.key).map(|live| live.uid);
+        match self.delete(&write.object.key, write.kind, uid.as_deref()).await? {
+            Gone::Yes | Gone::Before => Ok(()),
+            Gone::Deleting => self.until_gone(&write.object.key, write.kind, RECREATE_WITHIN).await,
+        }
+    }
+
+    /// Asks whether the new object would be let in, before the old one is deleted: under another name, since the old one
+    /// has the name. Only rights, policies and quotas count; what else is said may be about that name, or about the old
+    /// object, which is in the way.
+    async fn check_create(&self, write: &Write<'_>) -> Result<(), ApplyError> {
+        let mut object: Value = serde_json::from_slice(write.body).unwrap_or_default();
+        let name: String = write.object.key.name.chars().take(GENERATED_PREFIX).collect();
+        if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
+            metadata.remove("name");
+            metadata.insert("generateName".to_owned(), format!("{}-", name.trim_end_matches(['.', '-'])).into());
+        }
+        let path = DynamicObject::url_path(&write.kind.resource, write.object.key.namespace.as_deref());
+        let uri = format!("{path}?dryRun=All&fieldManager={}", self.owner.manager());
+        let request = http::Request::post(uri).header(CONTENT_TYPE, JSON).header(ACCEPT, METADATA_ONLY);
+        let request = request.body(serde_json::to_vec(&object).unwrap_or_default());
+        let request = request.map_err(|error| Sending::Refused(ApiError::of(&kube::Error::HttpError(error))));
+        let request = request.map_err(|sending| sending.about(write.object))?;
+        let answer = self.answered(self.in_time(write.client.request::<Value>(request)).await);
+        match answer {
+            Err(api_error)
+                if api_error.transient
+                    || matches!(
+                        api_error.reason,
+                        Reason::Forbidden | Reason::RefusedByWebhook | Reason::QuotaExceeded
+                    ) =>
+            {
+                Err(Sending::Refused(api_error).about(write.object))
+            }
+            Ok(_) | Err(_) => Ok(()),
+        }
     }
 
     /// Resolves when an object is gone.

@@ -1,7 +1,9 @@
 //! Objects that were there before.
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{DeleteParams, PostParams};
 use reeve_crds::State;
+use reeve_tests::eventually;
 use serde_json::json;
 
 use super::fixture::{Fixture, config};
@@ -84,4 +86,51 @@ async fn what_cannot_change_is_made_anew_only_if_the_policy_says_so() {
     fixture.push();
     fixture.comes_to_say("settings", "two").await;
     fixture.component_is("web", State::Ready, "Succeeded").await;
+}
+
+#[tokio::test]
+async fn what_a_policy_would_not_let_in_again_is_not_deleted() {
+    let fixture = Fixture::new("refused-anew").await;
+    let frozen = |say: &str| format!("{}immutable: true\n", config("settings", say).trim_end_matches("---\n"));
+    fixture.runtime(&fixture.runtime, "policy: { recreate: OnImmutable, maxBackoff: 2s }\n");
+    fixture.component("web", "1.0.0", &frozen("one"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&first).await;
+    let uid = fixture.there::<ConfigMap>().get("settings").await.unwrap().metadata.uid;
+    let rules = json!({ "spec": {
+        "matchConstraints": { "resourceRules": [{
+            "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["CREATE"],
+        }]},
+        "validations": [{ "expression": "object.?data.?say.orValue('') != 'two'", "message": "two is not allowed" }],
+    }});
+    let name = &fixture.target;
+    let admission = "admissionregistration.k8s.io/v1";
+    fixture.apply(admission, "ValidatingAdmissionPolicy", None, name, rules).await;
+    let place = json!({ "kubernetes.io/metadata.name": name });
+    let binding = json!({ "spec": {
+        "policyName": name, "validationActions": ["Deny"],
+        "matchResources": { "namespaceSelector": { "matchLabels": place } },
+    }});
+    fixture.apply(admission, "ValidatingAdmissionPolicyBinding", None, name, binding).await;
+    eventually("the policy is in force", || async {
+        let params = PostParams { dry_run: true, ..PostParams::default() };
+        let refused: ConfigMap =
+            serde_json::from_value(json!({ "metadata": { "name": "probe" }, "data": { "say": "two" } })).unwrap();
+        fixture.there::<ConfigMap>().create(&params, &refused).await.err().map(drop).ok_or("it is let in")
+    })
+    .await;
+
+    fixture.component("web", "1.1.0", &frozen("two"));
+    fixture.push();
+    let failure = fixture.component_is("web", State::Warning, "RefusedByWebhook").await.status.unwrap().failure;
+    assert!(failure.unwrap().message.contains("two is not allowed"));
+    assert_eq!(fixture.there::<ConfigMap>().get("settings").await.unwrap().metadata.uid, uid, "it was deleted");
+    fixture
+        .dynamic(admission, "ValidatingAdmissionPolicyBinding", None)
+        .delete(name, &DeleteParams::default())
+        .await
+        .unwrap();
+    fixture.comes_to_say("settings", "two").await;
 }
