@@ -1,6 +1,6 @@
 //! Runs everything for one term of leadership: follows Reeve's own kinds and keeps a worker per source and runtime.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::StreamExt as _;
@@ -123,14 +123,14 @@ impl Controller {
         let mut known_pages = Pages::default();
         let mut listed = false;
         let mut early = Vec::new();
-        let (mut seen_runtimes, mut seen_sources) = (Vec::new(), Vec::new());
+        let (mut seen_runtimes, mut seen_sources) = (HashSet::new(), Vec::new());
         loop {
             tokio::select! {
                 () = stop.cancelled() => break,
                 Some(event) = runtimes.next() => match event {
                     Ok(Event::Apply(object)) => self.on_runtime(object),
                     Ok(Event::InitApply(object)) => {
-                        seen_runtimes.push(id_of(&object));
+                        seen_runtimes.insert(id_of(&object));
                         self.on_runtime(object);
                     }
                     Ok(Event::Delete(object)) => self.on_runtime_gone(&object),
@@ -301,7 +301,7 @@ impl Controller {
     }
 
     /// Those that went while nobody looked.
-    fn drop_unlisted_runtimes(&mut self, seen: &[Id]) {
+    fn drop_unlisted_runtimes(&mut self, seen: &HashSet<Id>) {
         let known: Vec<Arc<Runtime>> = self.registry.lock().values().filter_map(|known| known.object.clone()).collect();
         for object in known.iter().filter(|object| !seen.contains(&id_of(&***object))) {
             self.on_runtime_gone(object);
