@@ -2,7 +2,7 @@
 //!
 //! Which runtimes there are is said by whoever watches the Runtimes, alone: how one is doing can be said of no other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use reeve_crds::State;
@@ -23,6 +23,8 @@ pub struct RuntimeSummary {
 #[derive(Debug, Default)]
 pub struct RollupInner {
     summaries: Mutex<BTreeMap<Arc<str>, RuntimeSummary>>,
+    /// Runtimes whose workers were sent what Git wants and have not looked at it yet.
+    unread: Mutex<BTreeSet<Arc<str>>>,
     changed: Notify,
 }
 
@@ -62,9 +64,31 @@ impl Rollup {
 
     /// A runtime is gone.
     pub fn remove(&self, runtime: &str) {
+        self.read(runtime);
         if self.lock().remove(runtime).is_some() {
             self.0.changed.notify_one();
         }
+    }
+
+    /// The worker of a runtime is about to be sent what Git wants.
+    pub fn sending(&self, runtime: &Arc<str>) {
+        self.unread().insert(runtime.clone());
+    }
+
+    /// The worker of a runtime knows what Git wants, or there is none.
+    pub fn read(&self, runtime: &str) {
+        if self.unread().remove(runtime) {
+            self.0.changed.notify_one();
+        }
+    }
+
+    /// Whether all workers know what they were sent.
+    pub fn is_read(&self) -> bool {
+        self.unread().is_empty()
+    }
+
+    fn unread(&self) -> MutexGuard<'_, BTreeSet<Arc<str>>> {
+        self.0.unread.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How a runtime is doing, in one word.
@@ -122,5 +146,15 @@ mod tests {
         rollup.remove(&name);
         rollup.set(&name, ready);
         assert!(rollup.all().is_empty());
+    }
+
+    #[test]
+    fn what_was_sent_is_unread_until_its_worker_or_its_end() {
+        let (rollup, names) = (Rollup::default(), ["eu", "us"].map(Arc::from));
+        names.iter().for_each(|name| rollup.sending(name));
+        rollup.read("eu");
+        assert!(!rollup.is_read());
+        rollup.remove("us");
+        assert!(rollup.is_read());
     }
 }

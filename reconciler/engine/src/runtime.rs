@@ -73,8 +73,13 @@ struct Context {
 struct Wanted(Arc<Mutex<HashMap<ObjectKey, Arc<str>>>>);
 
 impl Wanted {
-    fn set(&self, desired: &Desired) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = desired.owners();
+    /// Replaces them, and gives those that are not wanted any more.
+    fn set(&self, desired: &Desired) -> Vec<ObjectKey> {
+        let now = desired.owners();
+        let mut wanted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let dropped = wanted.keys().filter(|key| !now.contains_key(*key)).cloned().collect();
+        *wanted = now;
+        dropped
     }
 
     fn has(&self, key: &ObjectKey) -> bool {
@@ -164,6 +169,11 @@ impl Observed for Context {
 
     fn entry_count(&self) -> usize {
         self.inventory.read(|inventory| inventory.iter().count())
+    }
+
+    fn is_offered(&self, key: &ObjectKey) -> bool {
+        let owner = self.watch_cache.get(key).and_then(|live| live.owner);
+        owner.is_some_and(|owner| self.watch_cache.is_offered(&owner, key))
     }
 
     fn entries_of(&self, component: &str) -> Vec<(ObjectKey, Entry)> {

@@ -24,6 +24,7 @@ use super::report::{self, Reporter};
 use super::source::{Source, select_runtimes};
 use super::{Status, Terminal, bundles};
 
+mod moves;
 mod online;
 mod runtime_plan;
 mod text;
@@ -49,7 +50,10 @@ pub(super) fn run(args: &PlanArgs, terminal: &mut Terminal) -> Result<Status, Fa
         (source, outcome)
     };
     let groups = match outcome {
-        Ok(plans) => group(plans),
+        Ok(mut plans) => {
+            moves::mark(&mut plans);
+            group(plans)
+        }
         Err(findings) => return refuse(&source, &findings, terminal),
     };
     match args.output {

@@ -34,6 +34,7 @@ impl NotServed {
     pub(super) fn summarize(&self, name: &str, rollup: &Rollup) {
         let (state, message) = (self.state, self.message.clone());
         rollup.set(name, RuntimeSummary { state, message, ..RuntimeSummary::default() });
+        rollup.read(name);
     }
 
     /// Says so on the Runtime.

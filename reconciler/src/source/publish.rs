@@ -104,8 +104,10 @@ impl Source {
             state.is_some_and(|state| !matches!(state, State::Error | State::Warning | State::Suspended))
         };
         let leaving = self.publication.begun().filter(goes).count();
-        // Who cannot ask Git cannot know whether it still wants something to go.
-        let leaving = if self.report.is_fetched() { leaving } else { BATCH };
+        // Who cannot ask Git cannot know whether it still wants something to go; and objects of a runtime that goes may be
+        // wanted by another, which has to know that first.
+        let may_remove = self.report.is_fetched() && self.rollup.is_read();
+        let leaving = if may_remove { leaving } else { BATCH };
         let batch = self.publication.next(leaving);
         let is_any = batch.is_some();
         match batch {

@@ -10,7 +10,7 @@ use reeve_reconciler_engine::FIELD_MANAGER;
 use reeve_reconciler_engine::api_error::ApiError;
 use reeve_reconciler_engine::error::ReconcileError;
 use reeve_reconciler_engine::rollup::RuntimeSummary;
-use reeve_reconciler_engine::runtime::DesiredState;
+use reeve_reconciler_engine::runtime::{DesiredState, Role};
 use serde_json::Value;
 
 use super::Source;
@@ -63,12 +63,16 @@ impl Source {
                 // Before the worker hears of it, which then knows better.
                 self.rollup.set(name, awaited.clone());
             }
+            let is_new = is_other || matches!(message.desired, DesiredState::Unknown);
             if let Some(written) = written {
                 // What Git wants is for the Runtime as it is now, which the worker may not have seen yet.
                 message.set_object(written.clone());
             }
             message.desired = DesiredState::Present(desired.clone());
             message.source_suspended = false;
+            if is_new && Role::of(message) != Some(Role::Leave) {
+                self.rollup.sending(name);
+            }
             true
         });
     }

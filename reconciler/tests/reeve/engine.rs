@@ -20,6 +20,7 @@ mod lifecycle;
 mod metrics;
 mod mistakes;
 mod monitoring;
+mod moves;
 mod notifications;
 mod order;
 mod ownership;

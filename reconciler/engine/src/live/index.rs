@@ -19,6 +19,8 @@ struct Seen {
     /// Counts what we put in ourselves after a write, which a listing begun earlier cannot know.
     writes: u64,
     readers: HashMap<Owner, Vec<ChangedKeys>>,
+    /// Rings when an object may have another owner, or fewer runtimes may want it.
+    handed_over: Arc<Notify>,
 }
 
 /// Says of which objects a runtime wants to know whatever they say of themselves.
@@ -29,6 +31,8 @@ pub type Interest = Arc<dyn Fn(&ObjectKey) -> bool + Send + Sync>;
 pub struct ChangedKeys {
     marked: Arc<(Mutex<BTreeSet<ObjectKey>>, Notify)>,
     interest: Option<Interest>,
+    /// What the runtime has, and lets any other have that wants it.
+    offered: Arc<Mutex<BTreeSet<ObjectKey>>>,
 }
 
 impl std::fmt::Debug for ChangedKeys {
@@ -70,6 +74,15 @@ impl ChangedKeys {
     fn wants(&self, key: &ObjectKey) -> bool {
         self.interest.as_ref().is_some_and(|interest| interest(key))
     }
+
+    fn offers(&self) -> MutexGuard<'_, BTreeSet<ObjectKey>> {
+        self.offered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether its runtime still listens.
+    fn is_alive(&self) -> bool {
+        Arc::strong_count(&self.marked) > 1
+    }
 }
 
 /// What a listing saw, to tell what is gone.
@@ -98,9 +111,59 @@ impl Index {
         let changed_keys = ChangedKeys { interest, ..ChangedKeys::default() };
         let mut seen = self.lock();
         let readers = seen.readers.entry(owner).or_default();
-        readers.retain(|reader| Arc::strong_count(&reader.marked) > 1);
+        readers.retain(ChangedKeys::is_alive);
         readers.push(changed_keys.clone());
         changed_keys
+    }
+
+    /// A runtime has these objects, does not want them any more, and lets another have them. Replaces what it offered
+    /// before; whoever wants one of those that are new is told.
+    pub(crate) fn offer(&self, owner: &Owner, keys: &BTreeSet<ObjectKey>) {
+        let seen = self.lock();
+        for reader in seen.readers.get(owner).into_iter().flatten() {
+            let before = std::mem::replace(&mut *reader.offers(), keys.clone());
+            for key in keys.difference(&before) {
+                seen.others_that_want(key, owner).for_each(|(_, other)| other.mark(key));
+            }
+        }
+    }
+
+    /// Whether a runtime lets another have an object.
+    pub(crate) fn is_offered(&self, owner: &Owner, key: &ObjectKey) -> bool {
+        let seen = self.lock();
+        let mut readers = seen.readers.get(owner).into_iter().flatten();
+        readers.any(|reader| reader.is_alive() && reader.offers().contains(key))
+    }
+
+    /// A runtime other than this one that wants an object.
+    pub(crate) fn wanted_by_another(&self, key: &ObjectKey, owner: &Owner) -> Option<Owner> {
+        self.lock().others_that_want(key, owner).next().map(|(other, _)| other.clone())
+    }
+
+    /// A runtime does not want these objects any more: whoever has one and waited for that is told.
+    pub(crate) fn no_longer_wanted(&self, owner: &Owner, keys: &[ObjectKey]) {
+        let seen = self.lock();
+        for key in keys {
+            if let Some((live, _)) = seen.objects.get(key).filter(|(live, _)| live.owner.as_ref() != Some(owner)) {
+                seen.mark_changed(key, &[live]);
+            }
+        }
+        seen.handed_over.notify_waiters();
+    }
+
+    /// Resolves when an object that a runtime had is another's or gone, or when no other runtime wants it.
+    pub(crate) async fn until_handed_over(&self, key: &ObjectKey, owner: &Owner) {
+        let handed_over = self.lock().handed_over.clone();
+        loop {
+            let mut next = std::pin::pin!(handed_over.notified());
+            // From here on nothing is missed.
+            next.as_mut().enable();
+            let is_ours = self.get(key).is_some_and(|live| live.owner.as_ref() == Some(owner));
+            if !is_ours || self.wanted_by_another(key, owner).is_none() {
+                return;
+            }
+            next.await;
+        }
     }
 
     /// An object as a watch saw it. What is older than what is known is left out.
@@ -124,6 +187,7 @@ impl Index {
         let is_it = seen.objects.get(key).is_some_and(|(live, _)| uid.is_none_or(|uid| *live.uid == *uid));
         if is_it && let Some((live, _)) = seen.objects.remove(key) {
             seen.mark_changed(key, &[&live]);
+            seen.handed_over.notify_waiters();
         }
     }
 
@@ -170,7 +234,22 @@ impl Seen {
             let versions: Vec<&Live> = before.iter().chain([&live]).collect();
             self.mark_changed(&key, &versions);
         }
+        let moves = before.is_some_and(|before| before.owner != live.owner);
         self.objects.insert(key, (live, writes));
+        if moves {
+            self.handed_over.notify_waiters();
+        }
+    }
+
+    /// Runtimes other than this one that want an object.
+    fn others_that_want<'a>(
+        &'a self,
+        key: &'a ObjectKey,
+        owner: &'a Owner,
+    ) -> impl Iterator<Item = (&'a Owner, &'a ChangedKeys)> {
+        let others = self.readers.iter().filter(move |(other, _)| *other != owner);
+        let readers = others.flat_map(|(other, readers)| readers.iter().map(move |reader| (other, reader)));
+        readers.filter(move |(_, reader)| reader.is_alive() && reader.wants(key))
     }
 
     /// Marks an object for whoever has it, before or after a change. Labels alone may be wrong: where nothing else says
@@ -192,94 +271,4 @@ impl Seen {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::payload::Prune;
-
-    fn key(name: &str) -> ObjectKey {
-        ObjectKey { group: "".into(), kind: "ConfigMap".into(), namespace: Some("shop".into()), name: name.into() }
-    }
-
-    fn owner(runtime: &str) -> Owner {
-        Owner::new("reeve-system", runtime)
-    }
-
-    fn live(version: u64, content: &str) -> Live {
-        Live {
-            uid: "1".into(),
-            resource_version: version,
-            content: Some(content.into()),
-            owner: Some(owner("eu")),
-            owned: None,
-            legacy: false,
-            component: None,
-            deleting: None,
-            prune: Prune::Default,
-            health: None,
-        }
-    }
-
-    #[test]
-    fn a_watch_that_lags_behind_our_own_write_changes_nothing() {
-        let index = Index::default();
-        index.written(key("a"), live(7, "new"));
-        index.seen(key("a"), live(5, "old"));
-        assert_eq!(index.get(&key("a")), Some(live(7, "new")));
-    }
-
-    #[test]
-    fn a_listing_takes_away_what_it_does_not_show_but_not_what_was_written_since_it_began() {
-        let index = Index::default();
-        index.seen(key("gone"), live(1, "x"));
-        index.written(key("before"), live(2, "x"));
-        let mut listing = index.begin_listing();
-        index.written(key("since"), live(9, "x"));
-        listing.mark_seen(key("before"));
-        index.end_listing(&listing, |_| true);
-        let left = ["gone", "before", "since"].map(|name| index.get(&key(name)).is_some());
-        assert_eq!(left, [false, true, true]);
-    }
-
-    #[test]
-    fn whose_objects_of_a_kind_there_are_is_known() {
-        let index = Index::default();
-        index.seen(key("a"), Live { component: Some("web".into()), ..live(1, "x") });
-        assert!(index.has_any("", "ConfigMap", &owner("eu"), "web"));
-        for (group, kind, runtime, component) in
-            [("apps", "ConfigMap", "eu", "web"), ("", "Secret", "eu", "web"), ("", "ConfigMap", "us", "web")]
-        {
-            assert!(!index.has_any(group, kind, &owner(runtime), component), "{group} {kind} {runtime}");
-        }
-        assert!(!index.has_any("", "ConfigMap", &owner("eu"), "db"));
-    }
-
-    #[test]
-    fn a_runtime_is_told_of_its_own_objects_and_only_when_they_matter() {
-        let index = Index::default();
-        let (ours, theirs) = (index.subscribe(owner("eu"), None), index.subscribe(owner("us"), None));
-        index.seen(key("a"), live(1, "x"));
-        assert_eq!(ours.take_changed().len(), 1);
-        index.seen(key("a"), live(2, "x"));
-        assert!(ours.take_changed().is_empty(), "nothing but the version changed");
-        index.gone(&key("a"), Some("2"));
-        assert!(ours.take_changed().is_empty(), "another object went");
-        index.gone(&key("a"), Some("1"));
-        assert_eq!(ours.take_changed().len(), 1);
-        assert!(theirs.take_changed().is_empty());
-    }
-
-    #[test]
-    fn whoever_wants_an_object_is_told_of_it_although_its_labels_name_another() {
-        let index = Index::default();
-        let wants = |wanted: &'static str| Some(Arc::new(move |key: &ObjectKey| *key.name == *wanted) as Interest);
-        let (ours, theirs) = (index.subscribe(owner("eu"), wants("a")), index.subscribe(owner("us"), wants("b")));
-        index.seen(key("a"), Live { owner: Some(owner("ghost")), ..live(1, "x") });
-        assert_eq!(ours.take_changed().len(), 1);
-        index.gone(&key("a"), None);
-        assert_eq!(ours.take_changed().len(), 1);
-        let applied = Live { owner: Some(owner("ghost")), owned: Some("1".into()), ..live(2, "x") };
-        index.seen(key("a"), applied);
-        assert!(ours.take_changed().is_empty(), "who applied it is known, and it is not us");
-        assert!(theirs.take_changed().is_empty());
-    }
-}
+mod tests;

@@ -3,7 +3,7 @@
 //! Kinds whose health depends on more than their metadata are watched whole, since every change of their status matters;
 //! of all others only the metadata is. Nothing is kept of an object but its [`Live`].
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -88,6 +88,31 @@ impl WatchCache {
     /// What changes of a runtime's objects, and of those that it is interested in.
     pub fn subscribe(&self, owner: Owner, interest: Option<Interest>) -> ChangedKeys {
         self.index.subscribe(owner, interest)
+    }
+
+    /// A runtime has these objects, does not want them any more, and lets another have them.
+    pub fn offer(&self, owner: &Owner, keys: &BTreeSet<ObjectKey>) {
+        self.index.offer(owner, keys);
+    }
+
+    /// Whether a runtime lets another have an object.
+    pub fn is_offered(&self, owner: &Owner, key: &ObjectKey) -> bool {
+        self.index.is_offered(owner, key)
+    }
+
+    /// A runtime does not want these objects any more.
+    pub fn no_longer_wanted(&self, owner: &Owner, keys: &[ObjectKey]) {
+        self.index.no_longer_wanted(owner, keys);
+    }
+
+    /// A runtime other than this one that wants an object.
+    pub fn wanted_by_another(&self, key: &ObjectKey, owner: &Owner) -> Option<Owner> {
+        self.index.wanted_by_another(key, owner)
+    }
+
+    /// Resolves when an object that a runtime had is another's or gone, or when no other runtime wants it.
+    pub async fn until_handed_over(&self, key: &ObjectKey, owner: &Owner) {
+        self.index.until_handed_over(key, owner).await;
     }
 
     /// How the health of a component's own kinds is told. Objects of it that were judged by other rules are read again,

@@ -58,8 +58,14 @@ impl Context {
         !self.kept_by(owner, &[key]).await.is_empty()
     }
 
-    /// Which of these objects a runtime has in its inventory; all, if that cannot be read.
+    /// Which of these objects a runtime has in its inventory and does not let others have; all, if its inventory cannot
+    /// be read.
     async fn kept_by(&self, owner: &Owner, keys: &[&ObjectKey]) -> BTreeSet<ObjectKey> {
+        let keys: Vec<&ObjectKey> =
+            keys.iter().copied().filter(|key| !self.watch_cache.is_offered(owner, key)).collect();
+        if keys.is_empty() {
+            return BTreeSet::new();
+        }
         let all = || keys.iter().map(|key| (*key).clone()).collect();
         // Of one whose name is hashed nobody else can tell where its inventory is.
         if owner.namespace().is_empty() {

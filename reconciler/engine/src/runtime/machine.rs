@@ -9,21 +9,20 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use reeve_crds::runtime::RuntimeStatus;
-use reeve_crds::runtime::policy::DeletionPolicy;
 use reeve_crds::runtime_component::{RuntimeComponentSpec, RuntimeComponentStatus};
-use reeve_crds::{Reason, Runtime, annotation};
+use reeve_crds::{Reason, Runtime};
 use reeve_renderer_objects::key::ObjectKey;
 
 use super::capabilities::CapabilityReport;
 use super::component::{ComponentState, Phase};
-use super::worker::{DesiredState, Message, UserOverrides};
 use crate::clock::after;
-use crate::desired::{Desired, DesiredComponent, Revision};
+use crate::desired::{Desired, DesiredComponent};
 use crate::owner::Owner;
 use crate::plan::{self, ComponentPlan, Rules};
 
 mod effect;
 mod leaving;
+mod message;
 mod progress;
 mod report;
 
@@ -53,6 +52,9 @@ pub(super) struct Machine {
     /// Which component wants which object.
     wanted: HashMap<ObjectKey, Arc<str>>,
     components: BTreeMap<Arc<str>, ComponentState>,
+    /// What other runtimes may have, as it was last decided, and whether that may have changed.
+    offered: BTreeSet<ObjectKey>,
+    offers_due: bool,
     /// Components that others build on, by what they provide.
     providers: HashMap<Arc<str>, BTreeSet<Arc<str>>>,
     specs: BTreeMap<Arc<str>, RuntimeComponentSpec>,
@@ -117,6 +119,8 @@ impl Machine {
             assigned: None,
             desired: None,
             wanted: HashMap::new(),
+            offered: BTreeSet::new(),
+            offers_due: false,
             components,
             providers: HashMap::new(),
             specs,
@@ -203,184 +207,11 @@ impl Machine {
         }
     }
 
-    /// Takes in what people and Git say.
-    fn on_message(&mut self, message: Message, view: &dyn Observed) {
-        if let Some(object) = message.object {
-            self.on_runtime(&object);
-        }
-        // Whoever deletes a Runtime means it, whether its source rests or is gone.
-        let source_suspended = message.source_suspended && self.object.metadata.deletion_timestamp.is_none();
-        let suspended = source_suspended || self.object.spec.suspend == Some(true);
-        let was_suspended = std::mem::replace(&mut self.suspended, suspended);
-        self.source_suspended = source_suspended;
-        for name in message.lost.into_keys() {
-            if self.components.contains_key(&name) {
-                self.specs.remove(&name);
-                self.touched.insert(name);
-            }
-        }
-        // The pages of a Runtime that goes are meant to go with it.
-        if self.object.metadata.deletion_timestamp.is_none() {
-            for (page, uid) in message.lost_pages {
-                self.effects.push(Effect::RestorePage { page, uid });
-            }
-        }
-        for (name, overrides) in message.components {
-            self.on_overrides(&name, overrides);
-        }
-        self.on_desired(&message.desired, view);
-        if suspended != was_suspended {
-            self.begin_all();
-            // One without components has to be told of as well.
-            self.report_due = Some(self.now);
-        }
-        self.answer_request();
-    }
-
-    /// Takes in what Git wants.
-    fn on_desired(&mut self, desired: &DesiredState, view: &dyn Observed) {
-        if self.object.metadata.deletion_timestamp.is_some() {
-            // What Git wants of a runtime that is being deleted is nothing, whatever its file says.
-            return self.leave(Departure::Deleted, view);
-        }
-        match desired {
-            DesiredState::Present(desired) => {
-                let is_same = self.assigned.as_ref().is_some_and(|before| Arc::ptr_eq(before, desired));
-                if self.leaving.take().is_some() || !is_same {
-                    self.assigned = Some(desired.clone());
-                    self.reconcile_towards(desired, view);
-                }
-            }
-            // It is gone from Git, and stays here as it is until somebody resumes it.
-            DesiredState::Absent if self.suspended => {}
-            DesiredState::Absent => self.leave(Departure::Removed, view),
-            DesiredState::Unknown => self.pause_leaving(),
-        }
-    }
-
-    /// Looks at everything again if someone asks for it.
-    fn answer_request(&mut self) {
-        let request = self.object.metadata.annotations.as_ref().and_then(|all| all.get(annotation::RECONCILE)).cloned();
-        let done = self.handled.as_ref().or(self.status.last_handled_reconcile_at.as_ref());
-        if request.is_some() && request.as_ref() != done && self.desired.is_some() {
-            self.handled = request;
-            self.retry_all();
-        }
-    }
-
-    fn retry_all(&mut self) {
-        let names: Vec<Arc<str>> = self.components.keys().cloned().collect();
-        for name in &names {
-            self.retry(name);
-        }
-    }
-
-    fn on_runtime(&mut self, object: &Arc<Runtime>) {
-        let mut before = self.object.spec.clone();
-        before.suspend = object.spec.suspend;
-        let policy_changed = before != object.spec;
-        if self.object.spec != object.spec {
-            self.effects.push(Effect::SetSpec(Arc::new(object.spec.clone())));
-        }
-        let declares_anew = object.spec.capabilities != self.object.spec.capabilities;
-        let interval = object.spec.drift.full_check_interval;
-        if interval != self.object.spec.drift.full_check_interval {
-            self.next_full_check = after(self.now, interval.into());
-        }
-        self.object = object.clone();
-        if declares_anew {
-            self.check_capabilities();
-        }
-        if policy_changed && self.desired.is_some() {
-            // What stood by the old policy, drift say, may have to be put right by the new one.
-            self.retry_all();
-        }
-    }
-
-    fn on_overrides(&mut self, name: &Arc<str>, overrides: UserOverrides) {
-        let Some(record) = self.components.get_mut(name) else { return };
-        let asked = overrides.request.is_some()
-            && overrides.request != record.status.last_handled_reconcile_at
-            && overrides.request != record.request;
-        if asked {
-            record.request = overrides.request;
-        }
-        if record.generation != overrides.generation {
-            record.generation = overrides.generation;
-            let (generation, spec) = (overrides.generation, overrides.spec.clone());
-            self.effects.push(Effect::ObserveComponent { component: name.clone(), generation, spec });
-            self.touched.insert(name.clone());
-        }
-        let turned = record.suspended != overrides.suspend;
-        record.suspended = overrides.suspend;
-        if turned && let Some(rollout) = &mut self.rollout {
-            // What waited for people did not take that long.
-            rollout.began = self.now;
-        }
-        if turned || asked {
-            self.retry(name);
-        }
-    }
-
-    /// The runtime goes: its objects first, if its policy says so.
-    fn leave(&mut self, why: Departure, view: &dyn Observed) {
-        let policy = self.object.spec.deletion_policy;
-        let leaving = Leaving { why, policy };
-        if self.leaving.replace(leaving) == Some(leaving) {
-            return;
-        }
-        let (objects, reported) = (view.entry_count(), self.status.objects.unwrap_or_default());
-        if leaving.has_lost_objects(objects, reported) {
-            let label = reeve_renderer_objects::bundle::RUNTIME_LABEL;
-            let note = format!(
-                "its inventory is gone, so that the {reported} objects which it had cannot be told: they stay; delete \
-                 those with the label {label}={} by hand",
-                self.name
-            );
-            tracing::warn!(runtime = %self.name, "{note}");
-            self.emit(None, true, Reason::Deleting, &note);
-        }
-        let sentence = leaving.sentence(objects);
-        tracing::info!(runtime = %self.name, "{sentence}");
-        self.emit(None, false, Reason::Deleting, &sentence);
-        match policy {
-            DeletionPolicy::Orphan => {
-                self.effects.push(Effect::CancelAll);
-                self.running.clear();
-                self.components.clear();
-            }
-            DeletionPolicy::Delete => {
-                let nothing = Desired { revision: Revision::default(), digest: "".into(), components: Vec::new() };
-                self.assigned = None;
-                self.reconcile_towards(&Arc::new(nothing), view);
-            }
-        }
-    }
-
-    /// Stops taking away a runtime whose file left Git, until it is known what Git wants of it now.
-    fn pause_leaving(&mut self) {
-        if self.leaving.take_if(|leaving| leaving.why == Departure::Removed).is_none() {
-            return;
-        }
-        self.assigned = None;
-        self.desired = None;
-        self.begin_all();
-    }
-
     fn begin_all(&mut self) {
         let names: Vec<Arc<str>> = self.components.keys().cloned().collect();
         for name in &names {
             self.begin(name);
         }
-    }
-
-    /// Whether nothing is left of a runtime that goes.
-    fn is_gone(&self) -> bool {
-        self.components.is_empty()
-            && self.leaving.is_some_and(|leaving| match leaving.why {
-                Departure::Removed => !self.suspended,
-                Departure::Deleted => true,
-            })
     }
 
     /// Asks the cluster anew.

@@ -19,6 +19,9 @@ use crate::error::ReconcileError;
 use crate::inventory::{Change, Entry};
 use crate::plan::{Removal, leave, removal_of};
 
+/// How long another runtime has to take over an object that it wants and that is about to be deleted.
+const HAND_OVER_WITHIN: Duration = Duration::from_secs(30);
+
 /// Takes objects away, those that were applied last first, and waits until each stage is gone.
 pub(super) async fn remove(
     ctx: &Context,
@@ -55,6 +58,8 @@ async fn remove_one(
     key: &ObjectKey,
     timeout: Duration,
 ) -> Result<Option<ObjectKey>, ReconcileError> {
+    // Another runtime that wants it gets it as it is; one that does not come for it in time makes it anew.
+    ctx.budget.wait(hand_over(ctx, key)).await.ok_or_else(stopped)?;
     let Some(entry) = ctx.inventory.read(|inventory| inventory.get(key).cloned()) else { return Ok(None) };
     // A write that was under way when the plan was made may have made it since.
     let removal = removal_of(key, &entry, ctx, &ctx.rules());
@@ -101,6 +106,14 @@ async fn remove_one(
     }
     forget();
     Ok(went(&entry, gone).then(|| key.clone()))
+}
+
+/// Waits until the runtime that wants an object has it, if there is one, but not for ever.
+async fn hand_over(ctx: &Context, key: &ObjectKey) {
+    tokio::select! {
+        () = ctx.watch_cache.until_handed_over(key, &ctx.owner) => {}
+        () = ctx.clock.sleep(HAND_OVER_WITHIN) => {}
+    }
 }
 
 /// Whether an object went because we deleted it, with this try or with an earlier one that did not see it go.

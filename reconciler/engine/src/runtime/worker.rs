@@ -167,7 +167,13 @@ impl Worker {
                 },
                 () = clock.sleep_until(next) => Event::Timer,
             };
-            match self.step(event) {
+            let knows_git =
+                matches!(&event, Event::Message(message) if !matches!(message.desired, DesiredState::Unknown));
+            let verdict = self.step(event);
+            if knows_git {
+                self.rollup.read(&self.ctx.runtime);
+            }
+            match verdict {
                 None => {}
                 Some(Verdict::Fail(error)) => return Err(error),
                 // Nothing may be pending when the object goes that it belongs to.
@@ -213,7 +219,11 @@ impl Worker {
                 self.running.clear();
             }
             Effect::SetSpec(spec) => self.set_spec(spec),
-            Effect::SetWanted(desired) => self.ctx.wanted.set(&desired),
+            Effect::SetWanted(desired) => {
+                let dropped = self.ctx.wanted.set(&desired);
+                self.setup.watch_cache.no_longer_wanted(&self.ctx.owner, &dropped);
+            }
+            Effect::Offer(keys) => self.setup.watch_cache.offer(&self.ctx.owner, &keys),
             Effect::SetHealthRules(component, rules) => {
                 self.setup.watch_cache.set_rules(&self.ctx.owner, &component, &rules);
             }

@@ -47,6 +47,8 @@ pub(super) struct Part {
     pub(super) skipped: Option<SkipReason>,
     pub(super) actions: Vec<(ObjectKey, Stage, PlannedAction)>,
     pub(super) removals: Vec<(ObjectKey, Stage, Removal)>,
+    /// Objects that another runtime gets, as they are, and which.
+    pub(super) handed_over: Vec<(ObjectKey, Stage, Arc<str>)>,
     pub(super) jobs: Vec<(ObjectKey, JobPhase)>,
     pub(super) refusals: Vec<RefusedObject>,
 }
@@ -59,6 +61,8 @@ pub(super) enum PlannedAction {
     Anew,
     /// It is there and not ours; these apply it too, and may keep fields that differ.
     TakeOver(Vec<String>),
+    /// It is handed over by this runtime, as it is.
+    Move(Arc<str>),
 }
 
 /// An object that may not be applied.
@@ -188,13 +192,22 @@ impl Part {
         }
         let jobs = seen.jobs.remove(&component.name).unwrap_or_default();
         let (component, removals) = (component.name.clone(), plan.removals);
-        Self { component, left: false, skipped: None, actions, removals, jobs, refusals }
+        Self { component, left: false, skipped: None, actions, removals, handed_over: Vec::new(), jobs, refusals }
     }
 
     fn left(component: Arc<str>, plan: ComponentPlan, suspended: bool) -> Self {
         let skipped = suspended.then(|| SkipReason::Suspended(format!("component {component}")));
         let removals = if suspended { Vec::new() } else { plan.removals };
-        Self { component, left: true, skipped, actions: Vec::new(), removals, jobs: Vec::new(), refusals: Vec::new() }
+        Self {
+            component,
+            left: true,
+            skipped,
+            actions: Vec::new(),
+            removals,
+            handed_over: Vec::new(),
+            jobs: Vec::new(),
+            refusals: Vec::new(),
+        }
     }
 
     /// Does nothing but what is still done.
@@ -216,11 +229,12 @@ impl Part {
     fn is_empty(&self) -> bool {
         let changes = |deed: &PlannedAction| match deed {
             PlannedAction::Plan(action) => action.writes() && *action != Action::Verify,
-            PlannedAction::Anew | PlannedAction::TakeOver(_) => true,
+            PlannedAction::Anew | PlannedAction::TakeOver(_) | PlannedAction::Move(_) => true,
         };
         let removes = |removal: Removal| matches!(removal, Removal::Delete | Removal::Settle);
         self.refusals.is_empty()
             && self.jobs.is_empty()
+            && self.handed_over.is_empty()
             && !self.actions.iter().any(|(_, _, deed)| changes(deed))
             && !self.removals.iter().any(|(_, _, removal)| removes(*removal))
     }

@@ -17,6 +17,7 @@ use crate::cli::text::{count, harmless, in_runtimes};
 struct Tally {
     create: usize,
     take_over: usize,
+    moves: usize,
     update: usize,
     repair: usize,
     delete: usize,
@@ -58,19 +59,20 @@ impl Tally {
     }
 
     fn sentence(&self) -> String {
-        let Self { create, take_over, update, repair, delete, jobs, kept, refused, ended, suspended } = *self;
+        let Self { create, take_over, moves, update, repair, delete, jobs, kept, refused, ended, suspended } = *self;
         let also = |many: usize, what: &str| if many > 0 { format!(", {many} {what}") } else { String::new() };
         let suspended = also(suspended, "suspended");
-        if create + take_over + update + repair + delete + jobs + refused + ended == 0 {
+        if create + take_over + moves + update + repair + delete + jobs + refused + ended == 0 {
             let are = if kept == 1 { "is" } else { "are" };
             return format!("nothing to do: {} {are} as Git says{suspended}", count(kept, "object"));
         }
         let jobs = if jobs > 0 { format!(", {} to run", count(jobs, "Job")) } else { String::new() };
         let ended = if ended > 0 { format!(", {} to end", count(ended, "runtime")) } else { String::new() };
         format!(
-            "{create} to create{}, {update} to change, {repair} to repair, {delete} to delete{jobs}{ended}{}{suspended}; \
+            "{create} to create{}{}, {update} to change, {repair} to repair, {delete} to delete{jobs}{ended}{}{suspended}; \
              {kept} stay as they are",
             also(take_over, "to take over"),
+            also(moves, "to move"),
             also(refused, "refused"),
         )
     }
@@ -112,6 +114,10 @@ fn component(part: &Part, style: Style, runtimes: usize, tally: &mut Tally, line
             "    {}{note}",
             style.paint(Paint::Removed, &format!("{sign} {}", harmless(&key.to_string())))
         ));
+    }
+    for (key, _, to) in &part.handed_over {
+        let name = style.paint(Paint::Changed, &format!("~ {}", harmless(&key.to_string())));
+        shown.push(format!("    {name} (moves to runtime {to}, as it is)"));
     }
     for api_error in &part.refusals {
         tally.refused += runtimes;
@@ -157,6 +163,9 @@ fn actions(part: &Part, style: Style, runtimes: usize, tally: &mut Tally, shown:
                 (&mut tally.update, Paint::Changed, '~', note)
             }
             PlannedAction::TakeOver(appliers) => (&mut tally.take_over, Paint::Changed, '~', &*stranger(appliers)),
+            PlannedAction::Move(from) => {
+                (&mut tally.moves, Paint::Changed, '~', &*format!(" (moves here from runtime {from}, as it is)"))
+            }
         };
         *count += runtimes;
         let name = style.paint(paint, &format!("{sign} {}", harmless(&key.to_string())));
@@ -206,12 +215,19 @@ fn part_document(part: &Part) -> Value {
             PlannedAction::Plan(action) => format!("{action:?}"),
             PlannedAction::Anew => "Anew".to_owned(),
             PlannedAction::TakeOver(_) => "TakeOver".to_owned(),
+            PlannedAction::Move(from) => {
+                let (object, stage) = (key.to_string(), stage.as_str());
+                return json!({ "object": object, "stage": stage, "action": "Move", "from": &**from });
+            }
         };
         json!({ "object": key.to_string(), "stage": stage.as_str(), "action": action })
     });
     let removals = part.removals.iter().map(|(key, stage, removal)| {
         json!({ "object": key.to_string(), "stage": stage.as_str(), "action": format!("{removal:?}") })
     });
+    let handed_over = part.handed_over.iter().map(
+        |(key, stage, to)| json!({ "object": key.to_string(), "stage": stage.as_str(), "action": "Move", "to": &**to }),
+    );
     let jobs = part.jobs.iter().map(|(key, phase)| json!({ "object": key.to_string(), "phase": phase }));
     let refused = part.refusals.iter().map(
         |api_error| json!({ "object": api_error.key.to_string(), "reason": api_error.reason, "message": api_error.message }),
@@ -219,7 +235,7 @@ fn part_document(part: &Part) -> Value {
     let mut document = json!({
         "component": &*part.component,
         "steps": steps.collect::<Vec<_>>(),
-        "removals": removals.collect::<Vec<_>>(),
+        "removals": removals.chain(handed_over).collect::<Vec<_>>(),
         "jobs": jobs.collect::<Vec<_>>(),
         "refused": refused.collect::<Vec<_>>(),
     });

@@ -106,6 +106,34 @@ in runtime eu-2 (its file left Git: it is deleted, its objects stay)
 }
 
 #[test]
+fn what_moves_to_another_runtime_is_told_to_move() {
+    let repository = Repository::fleet();
+    repository.write("runtimes/eu-1.yaml", "kind: Runtime\npolicy:\n  deletionPolicy: Delete\n");
+    std::fs::remove_file(repository.file("runtimes/eu-2.yaml")).unwrap();
+    repository.commit();
+    std::fs::remove_file(repository.file("runtimes/eu-1.yaml")).unwrap();
+    repository.write("runtimes/eu-9.yaml", "kind: Runtime\npolicy:\n  deletionPolicy: Delete\n");
+    repository.commit();
+    let renamed = repository.reeve(&["plan", "--rev", "HEAD~1..HEAD"]).with(1);
+    let wanted = "\
+in runtime eu-1 (its file left Git: it is deleted with its objects)
+  component web (left Git)
+    ~ Deployment.apps default/web (moves to runtime eu-9, as it is)
+    ~ ConfigMap default/second (moves to runtime eu-9, as it is)
+    ~ ConfigMap default/first (moves to runtime eu-9, as it is)
+
+in runtime eu-9
+  component web
+    ~ ConfigMap default/first (moves here from runtime eu-1, as it is)
+    ~ ConfigMap default/second (moves here from runtime eu-1, as it is)
+    ~ Deployment.apps default/web (moves here from runtime eu-1, as it is)
+
+0 to create, 3 to move, 0 to change, 0 to repair, 0 to delete, 1 runtime to end; 0 stay as they are
+";
+    assert_eq!(renamed.out, wanted);
+}
+
+#[test]
 fn jobs_that_would_run_are_told_and_a_target_that_is_not_served_gets_nothing() {
     let repository = Repository::fleet();
     repository.commit();

@@ -29,6 +29,9 @@ pub(in crate::runtime) trait Observed: View {
     /// How many objects the inventory has.
     fn entry_count(&self) -> usize;
 
+    /// Whether the runtime that has an object lets another have it.
+    fn is_offered(&self, key: &ObjectKey) -> bool;
+
     /// The entries of a component.
     fn entries_of(&self, component: &str) -> Vec<(ObjectKey, Entry)>;
 }
@@ -63,6 +66,8 @@ pub(in crate::runtime) enum Effect {
     SetSpec(Arc<RuntimeSpec>),
     /// What tasks may not take away, and whose changes are heard of.
     SetWanted(Arc<Desired>),
+    /// Other runtimes may have these objects, if they want them.
+    Offer(BTreeSet<ObjectKey>),
     /// How the health of a component's own kinds is told.
     SetHealthRules(Arc<str>, Arc<[Expressions]>),
     /// Fights over these objects are forgotten.

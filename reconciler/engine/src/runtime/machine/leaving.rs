@@ -25,23 +25,35 @@ impl Leaving {
         self.policy == DeletionPolicy::Delete && objects == 0 && reported > 0
     }
 
-    /// What happens, in a sentence.
-    pub(super) fn sentence(self, objects: usize) -> String {
+    /// What happens, in a sentence. Of the objects so many stay whatever the policy is.
+    pub(super) fn sentence(self, objects: usize, staying: usize) -> String {
         let cause = match self.why {
             Departure::Removed => "its file left Git",
             Departure::Deleted => "the Runtime goes",
         };
-        let fate = match self.policy {
-            DeletionPolicy::Orphan => "stay",
-            DeletionPolicy::Delete => "are deleted",
-        };
-        format!("{cause}; its {objects} objects {fate}")
+        match (self.policy, staying) {
+            (DeletionPolicy::Orphan, _) => format!("{cause}; its {objects} objects stay"),
+            (DeletionPolicy::Delete, 0) => format!("{cause}; its {objects} objects are deleted"),
+            (DeletionPolicy::Delete, staying) => {
+                let deleted = objects.saturating_sub(staying);
+                format!("{cause}; {deleted} of its {objects} objects are deleted, and {staying} stay")
+            }
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_is_deleted_is_counted_as_deleted() {
+        let leaving = |policy| Leaving { why: Departure::Removed, policy };
+        assert_eq!(leaving(DeletionPolicy::Delete).sentence(3, 0), "its file left Git; its 3 objects are deleted");
+        let some_stay = "its file left Git; 2 of its 3 objects are deleted, and 1 stay";
+        assert_eq!(leaving(DeletionPolicy::Delete).sentence(3, 1), some_stay);
+        assert_eq!(leaving(DeletionPolicy::Orphan).sentence(3, 1), "its file left Git; its 3 objects stay");
+    }
 
     #[test]
     fn objects_of_a_lost_inventory_are_told_of_only_if_they_were_to_go() {

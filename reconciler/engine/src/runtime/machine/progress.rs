@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use reeve_crds::RuntimeComponentStatus;
 use reeve_crds::outcome::Outcome;
+use reeve_crds::{Reason, RuntimeComponentStatus};
 use reeve_renderer_objects::key::ObjectKey;
 
 use super::{Effect, Machine, Observed, Rollout, Task, TaskEnd, Work};
@@ -23,6 +23,7 @@ impl Machine {
         self.providers = desired.providers();
         self.wanted = desired.owners();
         self.effects.push(Effect::SetWanted(desired.clone()));
+        self.offers_due = true;
         self.desired = Some(desired.clone());
         let left_over = self.left_over(view);
         for name in &left_over {
@@ -373,6 +374,22 @@ impl Machine {
         let names: BTreeSet<Arc<str>> = written.chain(wanted).collect();
         for name in &names {
             self.check_component(name, view);
+        }
+        self.retry_conflicts(keys, view);
+    }
+
+    /// What failed because another runtime had an object is tried at once when that runtime lets it go.
+    fn retry_conflicts(&mut self, keys: &BTreeSet<ObjectKey>, view: &dyn Observed) {
+        let offered = keys.iter().filter(|key| view.is_offered(key)).filter_map(|key| self.wanted.get(key));
+        let names: BTreeSet<Arc<str>> = offered.cloned().collect();
+        for name in &names {
+            let in_conflict = |record: &ComponentState| {
+                let error = record.error.as_ref().map(|(error, _)| error.reason);
+                matches!(record.phase, Phase::Failed { .. }) && error == Some(Reason::Conflict)
+            };
+            if self.components.get(name).is_some_and(in_conflict) {
+                self.begin(name);
+            }
         }
     }
 

@@ -94,7 +94,7 @@ impl World {
         for object in objects {
             let live = self.cluster.objects.get(&object.key);
             if live.is_some_and(|live| {
-                live.owner.as_ref().is_some_and(|other| *other != owner && self.is_kept(other, &object.key))
+                live.owner.as_ref().is_some_and(|other| *other != owner && self.is_claimed(other, &object.key))
             }) {
                 is_disputed = true;
                 continue;
@@ -124,8 +124,17 @@ impl World {
     fn is_disputed(&self, owner: &Owner, desired: &Desired) -> bool {
         desired.components.iter().flat_map(|component| &component.objects).any(|object| {
             let other = self.cluster.objects.get(&object.key).and_then(|live| live.owner.as_ref());
-            other.is_some_and(|other| other != owner && self.is_kept(other, &object.key))
+            other.is_some_and(|other| other != owner && self.is_claimed(other, &object.key))
         })
+    }
+
+    /// Whether a runtime has an object and has it in Git. What left Git there is another's for the taking.
+    fn is_claimed(&self, owner: &Owner, key: &ObjectKey) -> bool {
+        let wants = |desired: &DesiredState| match desired {
+            DesiredState::Present(desired) => desired.owners().contains_key(key),
+            DesiredState::Absent | DesiredState::Unknown => false,
+        };
+        self.is_kept(owner, key) && self.homes.get(owner.runtime()).is_some_and(|home| wants(&home.desired))
     }
 
     /// Once all is as Git says, looking at it again writes nothing.

@@ -47,6 +47,11 @@ impl Observed for Sight<'_> {
         self.inventory.iter().count()
     }
 
+    fn is_offered(&self, key: &ObjectKey) -> bool {
+        let owner = self.index.get(key).and_then(|live| live.owner);
+        owner.is_some_and(|owner| self.index.is_offered(&owner, key))
+    }
+
     fn entries_of(&self, component: &str) -> Vec<(ObjectKey, Entry)> {
         let of = self.inventory.iter().filter(|(_, entry)| &*entry.component == component);
         of.map(|(key, entry)| (key.clone(), entry.clone())).collect()
@@ -132,10 +137,10 @@ impl ModelWorker {
         let sight = Sight { index, inventory: &self.books.inventory, freed: BTreeSet::new() };
         let effects = self.machine.step(event, &sight, now);
         self.says_ready = false;
-        effects.into_iter().try_for_each(|effect| self.accept(effect))
+        effects.into_iter().try_for_each(|effect| self.accept(effect, index))
     }
 
-    fn accept(&mut self, effect: Effect) -> Result<(), String> {
+    fn accept(&mut self, effect: Effect, index: &Index) -> Result<(), String> {
         match effect {
             Effect::Start { component, task, number, work } => {
                 let is_applied = matches!(work, Work::Run(_));
@@ -151,9 +156,11 @@ impl ModelWorker {
             Effect::CancelAll => self.tasks.clear(),
             Effect::SetSpec(spec) => self.spec = spec,
             Effect::SetWanted(desired) => {
-                self.wanted.set(&desired);
+                let dropped = self.wanted.set(&desired);
+                index.no_longer_wanted(&self.owner, &dropped);
                 self.desired = Some(desired);
             }
+            Effect::Offer(keys) => index.offer(&self.owner, &keys),
             Effect::PatchRuntime(status, _) => {
                 self.says_ready = status.state == Some(State::Ready);
                 self.status_writes.push_back(StatusWrite::Runtime(status));

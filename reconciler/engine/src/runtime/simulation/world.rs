@@ -316,7 +316,8 @@ impl World {
     fn freed(&self, owner: &Owner) -> BTreeSet<ObjectKey> {
         let other = |live: &crate::live::Live| live.owner.clone().filter(|other| other != owner);
         let objects = self.cluster.objects.iter();
-        let free = objects.filter(|(key, live)| other(live).is_some_and(|other| !self.is_kept(&other, key)));
+        let is_free = |other: &Owner, key: &ObjectKey| !self.is_kept(other, key) || self.index.is_offered(other, key);
+        let free = objects.filter(|(key, live)| other(live).is_some_and(|other| is_free(&other, key)));
         free.map(|(key, _)| key.clone()).collect()
     }
 
@@ -354,6 +355,7 @@ impl World {
                 .keys()
                 .map(|name| Owner::new(fleet::NAMESPACE, name))
                 .filter(|owner| self.is_kept(owner, &sent.object.key))
+                .filter(|owner| !self.index.is_offered(owner, &sent.object.key))
                 .collect();
             let applied = self.cluster.apply(&sent.owner, &sent.component, &sent.object, |other| kept.contains(other));
             answer = match applied {
