@@ -105,7 +105,7 @@ impl Applier {
         let uid = self.watch_cache.get(&write.object.key).map(|live| live.uid);
         match self.delete(&write.object.key, write.kind, uid.as_deref()).await? {
             Gone::Yes | Gone::Before => Ok(()),
-            Gone::Deleting => self.until_gone(&write.object.key, write.kind, RECREATE_WITHIN).await,
+            Gone::Deleting => self.until_gone(&write.object.key, write.kind, uid.as_deref(), RECREATE_WITHIN).await,
         }
     }
 
@@ -140,8 +140,14 @@ impl Applier {
         }
     }
 
-    /// Resolves when an object is gone.
-    pub async fn until_gone(&self, key: &ObjectKey, kind: &Kind, within: Duration) -> Result<(), ApplyError> {
+    /// Resolves when an object is gone. Another one of its name, if its uid is known, is not it.
+    pub async fn until_gone(
+        &self,
+        key: &ObjectKey,
+        kind: &Kind,
+        uid: Option<&str>,
+        within: Duration,
+    ) -> Result<(), ApplyError> {
         let api: Api<PartialObjectMeta<DynamicObject>> = match &key.namespace {
             Some(namespace) => Api::namespaced_with(self.client()?, namespace, &kind.resource),
             None => Api::all_with(self.client()?, &kind.resource),
@@ -151,9 +157,13 @@ impl Applier {
         let gone = async {
             let mut events = std::pin::pin!(kube::runtime::watcher(api, config).default_backoff());
             let mut listed = false;
+            let is_another = |there: &PartialObjectMeta<DynamicObject>| {
+                uid.is_some_and(|uid| there.metadata.uid.as_deref().is_some_and(|other| other != uid))
+            };
             while let Some(event) = events.next().await {
                 match event {
                     Ok(Event::Init) => listed = false,
+                    Ok(Event::InitApply(object) | Event::Apply(object)) if is_another(&object) => return,
                     Ok(Event::InitApply(object) | Event::Apply(object)) => {
                         listed = true;
                         holders = object.metadata.finalizers.unwrap_or_default().join(", ");
@@ -170,7 +180,7 @@ impl Applier {
                 return Err(ApplyError::Stuck { object: key.clone(), holders });
             }
         }
-        self.watch_cache.gone(key, None);
+        self.watch_cache.gone(key, uid);
         Ok(())
     }
 }

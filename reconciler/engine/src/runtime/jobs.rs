@@ -162,7 +162,7 @@ impl ComponentRun {
         let kind = applier.kind(&job.object).await?;
         let uid = self.ctx.live(&job.object.key).map(|live| live.uid);
         if applier.delete(&job.object.key, &kind, uid.as_deref()).await? == Gone::Deleting {
-            let gone = applier.until_gone(&job.object.key, &kind, self.spec.timeout);
+            let gone = applier.until_gone(&job.object.key, &kind, uid.as_deref(), self.spec.timeout);
             self.ctx.budget.wait(gone).await.ok_or_else(stopped)??;
         }
         self.ctx.inventory.note([Change::Drop(job.object.key.clone())]);

@@ -102,7 +102,7 @@ async fn remove_one(
     };
     if gone == Gone::Deleting {
         ctx.inventory.note([Change::Put(key.clone(), Entry { state: EntryState::Deleting, ..entry.clone() })]);
-        ctx.budget.wait(applier.until_gone(key, &kind, timeout)).await.ok_or_else(stopped)??;
+        ctx.budget.wait(applier.until_gone(key, &kind, uid.as_deref(), timeout)).await.ok_or_else(stopped)??;
     }
     forget();
     Ok(went(&entry, gone).then(|| key.clone()))

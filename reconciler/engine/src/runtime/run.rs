@@ -169,7 +169,8 @@ impl ComponentRun {
         let waits = going.into_iter().filter_map(|step| Some((self.spec.desired.object(&step.key)?, step)));
         let waits = waits.map(|(object, step)| async move {
             let kind = applier.kind(object).await?;
-            let gone = applier.until_gone(&step.key, &kind, self.spec.timeout);
+            let uid = self.ctx.watch_cache.get(&step.key).map(|live| live.uid);
+            let gone = applier.until_gone(&step.key, &kind, uid.as_deref(), self.spec.timeout);
             self.ctx.budget.wait(gone).await.ok_or_else(stopped)??;
             Ok::<Step, ReconcileError>(step)
         });

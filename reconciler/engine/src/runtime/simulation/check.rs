@@ -107,7 +107,11 @@ impl World {
             // What depends on something disputed waits for it.
             if !is_so && !self.is_disputed(&owner, desired) {
                 let entry = self.workers.get(name).and_then(|worker| worker.books.inventory.get(&object.key));
-                return Err(format!("{name}: {} is not as Git says: {live:?}, written down as {entry:?}", object.key));
+                let phases = self.phases(name);
+                return Err(format!(
+                    "{name}: {} is not as Git says: {live:?}, written down as {entry:?}; {phases}",
+                    object.key
+                ));
             }
         }
         let state = self.state(name);
@@ -118,6 +122,15 @@ impl World {
             Some(key) if !is_disputed => Err(format!("{name}: {key} left Git and is still there")),
             _ => Ok(()),
         }
+    }
+
+    /// How far the components of a runtime are, for whoever reads a history.
+    pub(super) fn phases(&self, name: &str) -> String {
+        let worker = self.workers.get(name);
+        let components = worker.into_iter().flat_map(|worker| worker.machine.components());
+        let phases: Vec<String> =
+            components.map(|component| format!("{}: {:?}", component.name, component.phase)).collect();
+        format!("its components are {phases:?}")
     }
 
     /// Whether another runtime has an object that this one wants.

@@ -41,7 +41,8 @@ enum Todo {
     AwaitAnswer(ObjectKey),
     PlanRemovals,
     Remove(ObjectKey),
-    AwaitGone(ObjectKey),
+    /// The object of this uid has to be gone.
+    AwaitGone(ObjectKey, Box<str>),
     Flush,
 }
 
@@ -92,7 +93,7 @@ impl ModelTask {
         match self.todo.front() {
             Some(Todo::AwaitStored(number)) => worker.stored >= *number,
             Some(Todo::AwaitAnswer(_)) => false,
-            Some(Todo::AwaitGone(key)) => !cluster.objects.contains_key(key),
+            Some(Todo::AwaitGone(key, uid)) => cluster.objects.get(key).is_none_or(|live| live.uid != *uid),
             Some(Todo::Remove(key)) => !is_under_way(key),
             _ => true,
         }
@@ -115,8 +116,8 @@ impl ModelTask {
             Some(Todo::Step(step)) => self.step(&step, worker, around),
             Some(Todo::PlanRemovals) => self.plan_removals(worker, around),
             Some(Todo::Remove(key)) => self.remove(&key, worker, around)?,
-            Some(Todo::AwaitGone(key)) => {
-                around.index.gone(&key, None);
+            Some(Todo::AwaitGone(key, uid)) => {
+                around.index.gone(&key, Some(&uid));
                 worker.books.record_changes([Change::Drop(key)]);
             }
             Some(Todo::Flush) => {
@@ -187,8 +188,9 @@ impl ModelTask {
             }
             Action::Replace if around.cluster.objects.contains_key(&step.key) => {
                 // It is waited for here, and made again then.
+                let uid = around.index.get(&step.key).map(|live| live.uid).unwrap_or_default();
                 self.todo.push_back(Todo::Plan(object.stage));
-                self.todo.push_front(Todo::AwaitGone(step.key.clone()));
+                self.todo.push_front(Todo::AwaitGone(step.key.clone(), uid));
             }
             Action::Create | Action::Update | Action::Verify | Action::Repair | Action::Replace => {
                 self.todo.push_front(Todo::AwaitAnswer(step.key.clone()));
@@ -244,7 +246,7 @@ impl ModelTask {
         } else {
             let going = Entry { state: EntryState::Deleting, ..entry };
             worker.books.record_changes([Change::Put(key.clone(), going)]);
-            self.todo.push_front(Todo::AwaitGone(key.clone()));
+            self.todo.push_front(Todo::AwaitGone(key.clone(), uid));
         }
         self.report.removed.push(key.clone());
         Ok(())

@@ -213,6 +213,10 @@ impl World {
     pub(super) fn step(&mut self, name: &'static str, event: Event) -> Result<(), String> {
         let Some(worker) = self.workers.get_mut(name) else { return Ok(()) };
         worker.step(event, &self.index, self.now)?;
+        if self.keeps_log {
+            let phases = self.phases(name);
+            self.note(|| format!("  {name}: {phases}"));
+        }
         self.check_timers(name)?;
         self.check_ready(name)
     }
