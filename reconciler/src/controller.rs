@@ -14,7 +14,7 @@ use reeve_reconciler_engine::rollup::Rollup;
 use reeve_reconciler_engine::runtime::{DesiredState, Handle, Message, UserOverrides};
 use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
-use tracing::{error, info, warn};
+use tracing::{Instrument as _, error, info, info_span, warn};
 
 use crate::source::{Runtimes, Source, SourceSetup};
 
@@ -281,7 +281,9 @@ impl Controller {
             message.rollup = rollup.clone();
         });
         if self.runtimes.get(&id).is_none_or(AbortHandle::is_finished) {
-            let worker = self.workers.spawn(supervise(handle, self.setup.engine.clone(), id.1.clone()));
+            let span = info_span!("runtime", namespace = %id.0, runtime = %id.1);
+            let worker =
+                self.workers.spawn(supervise(handle, self.setup.engine.clone(), id.1.clone()).instrument(span));
             self.runtimes.insert(id, worker);
         }
     }
@@ -360,7 +362,8 @@ impl Controller {
         }
         let (tx, rx) = watch::channel(object);
         let rollup = self.rollup(&id.0, Some(&id.1));
-        let worker = self.workers.spawn(Source::new(self.setup.clone(), rx, rollup).run());
+        let span = info_span!("source", namespace = %id.0, source = %id.1);
+        let worker = self.workers.spawn(Source::new(self.setup.clone(), rx, rollup).run().instrument(span));
         self.sources.insert(id, (tx, worker));
     }
 

@@ -45,7 +45,7 @@ pub(super) async fn supervise(handle: Handle, setup: Setup, name: Arc<str>) {
             Role::Reconcile { .. } | Role::Dissolve => match Box::pin(handle.work(setup.clone())).await {
                 Ok(End::Gone | End::Stopped) => return,
                 Ok(End::Moved) => {
-                    info!(runtime = %name, "its target or its source is another one now; the work on it has ended");
+                    info!("its target or its source is another one now; the work on it has ended");
                     continue;
                 }
                 Err(error) => error,
@@ -57,9 +57,9 @@ pub(super) async fn supervise(handle: Handle, setup: Setup, name: Arc<str>) {
         let pause = BACKOFF.delay(failures);
         failures += 1;
         if failed.reason == Reason::Throttled && since(began, first) < PATIENCE {
-            debug!(runtime = %name, reason = %failed.reason, "restarting: {}", failed.message);
+            debug!(reason = %failed.reason, "restarting: {}", failed.message);
         } else {
-            warn!(runtime = %name, reason = %failed.reason, "restarting: {}", failed.message);
+            warn!(reason = %failed.reason, "restarting: {}", failed.message);
             let not_served = NotServed::failing(&failed);
             let message = handle.message();
             not_served.summarize(&name, &message.rollup);
@@ -68,7 +68,7 @@ pub(super) async fn supervise(handle: Handle, setup: Setup, name: Arc<str>) {
                 && let Some(object) = &message.object
                 && let Err(error) = not_served.patch_status(&setup, object).await
             {
-                debug!(runtime = %name, reason = %error.reason, "{}", error.message);
+                debug!(reason = %error.reason, "{}", error.message);
             }
         }
         tokio::select! {

@@ -54,7 +54,7 @@ impl Source {
         if let reeve_reconciler_git::Moved::Rewritten { from } = &fetched.moved
             && spec.reference.semver.is_none()
         {
-            warn!(source = %self.name, from, to = %fetched.revision, "the history was rewritten");
+            warn!(from, to = %fetched.revision, "the history was rewritten");
             self.event(
                 true,
                 Reason::Rewritten,

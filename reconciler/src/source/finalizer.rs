@@ -32,7 +32,7 @@ impl Source {
         });
         let params = PatchParams::apply("reeve-finalizer").force();
         if let Err(error) = api.patch(&self.name, &params, &Patch::Apply(&object)).await {
-            tracing::debug!(source = %self.name, "cannot add the finalizer: {}", ApiError::of(&error).message);
+            tracing::debug!("cannot add the finalizer: {}", ApiError::of(&error).message);
         }
     }
 

@@ -78,7 +78,7 @@ impl Source {
     pub(super) fn record_failure(&mut self, about: &'static str, error: &ReconcileError) -> bool {
         let is_new = self.is_new(about, error);
         if is_new {
-            warn!(source = %self.name, reason = %error.reason, "{}", error.message);
+            warn!(reason = %error.reason, "{}", error.message);
             self.report.events.push((true, error.reason, error.message.clone()));
         }
         is_new
@@ -92,7 +92,7 @@ impl Source {
 
     pub(super) fn recovered(&mut self, about: &'static str) {
         if self.told.remove(about).is_some() {
-            info!(source = %self.name, about, "well again");
+            info!(about, "well again");
         }
     }
 
@@ -119,7 +119,7 @@ impl Source {
             Err(api_error) => {
                 // It may be said all the same: whatever comes next is written.
                 self.written = Value::Null;
-                tracing::debug!(source = %self.name, "cannot write the status: {}", api_error.message);
+                tracing::debug!("cannot write the status: {}", api_error.message);
             }
         }
     }

@@ -58,7 +58,7 @@ impl Source {
     async fn accepted(&mut self, fetched: Fetched, active: ActiveRevision, rendered: RenderedRevision) {
         let ActiveRevision { url, revision, .. } = active.clone();
         let now = self.with.engine.clock.now();
-        info!(source = %self.name, revision = %revision.shown, "accepted");
+        info!(revision = %revision.shown, "accepted");
         if self.report.commit.as_ref().is_none_or(|before| before.id != fetched.commit.id) {
             let signed = self.report.signed_by().map(|by| format!(", signed by {by}")).unwrap_or_default();
             let CommitFacts { subject, author, .. } = &fetched.commit;
@@ -99,12 +99,12 @@ impl Source {
         };
         match rendered {
             Ok(rendered) => {
-                info!(source = %self.name, revision = %revision.shown, "the last good revision is in force");
+                info!(revision = %revision.shown, "the last good revision is in force");
                 self.activate(ActiveRevision { url, path, revision }, rendered).await;
             }
             Err(error) => {
                 if self.is_new("last good", &error) {
-                    warn!(source = %self.name, revision = %revision.shown, "the last good revision cannot be used: {}", error.message);
+                    warn!(revision = %revision.shown, "the last good revision cannot be used: {}", error.message);
                 }
             }
         }

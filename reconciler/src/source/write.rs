@@ -79,7 +79,7 @@ impl Source {
 
     /// Its file left Git. Its worker takes its objects away, if its policy says so, and deletes the Runtime.
     pub(super) fn send_removal(&self, name: &Arc<str>) {
-        tracing::info!(source = %self.name, runtime = %name, "its file left Git");
+        tracing::info!(runtime = %name, "its file left Git");
         self.with.runtimes.update_message(&self.namespace, name, &mut |message| {
             message.source_suspended = false;
             !std::mem::replace(&mut message.desired, DesiredState::Absent).is_absent()

@@ -252,7 +252,7 @@ impl StatusWriter {
         let due = after(self.0.clock.now(), api_error.retry_after.unwrap_or_else(|| urgency::retry(failures)));
         queue.pending.entry(subject.clone()).or_insert((content, due));
         if api_error.transient || is_told {
-            tracing::debug!(runtime = %self.0.runtime, %reason, "cannot write a status: {}", api_error.message);
+            tracing::debug!(%reason, "cannot write a status: {}", api_error.message);
             return;
         }
         drop(queue);
@@ -260,7 +260,7 @@ impl StatusWriter {
         let (kind, name) = (about.kind.unwrap_or_default(), about.name.unwrap_or_default());
         let note =
             format!("what is told of {kind} {name} is out of date, since it cannot be written: {}", api_error.message);
-        tracing::warn!(runtime = %self.0.runtime, %reason, "{note}");
+        tracing::warn!(%reason, "{note}");
         self.event(None, true, reason, &note);
     }
 

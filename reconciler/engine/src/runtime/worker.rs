@@ -10,6 +10,7 @@ use reeve_process::error_chain;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 use super::capabilities::{self, CapabilityReport};
 use super::component::ComponentState;
@@ -271,7 +272,9 @@ impl Worker {
     fn spawn(&mut self, component: Arc<str>, task: Task, number: u64, work: Work) {
         let ctx = self.ctx.clone();
         let name = component.clone();
-        let handle = self.tasks.spawn(async move {
+        let span =
+            tracing::info_span!("component", namespace = %ctx.owner.namespace(), runtime = %ctx.runtime, %component);
+        let work = async move {
             let mut report = Report::default();
             let result = match work {
                 Work::Remove { account } => removal::dissolve(&ctx, &component, account.as_deref(), &mut report).await,
@@ -285,7 +288,8 @@ impl Worker {
                 }
             };
             TaskEnd { component, task, number, report, result }
-        });
+        };
+        let handle = self.tasks.spawn(work.instrument(span));
         self.running.insert(name, handle);
     }
 

@@ -167,11 +167,11 @@ impl Machine {
                  those with the label {label}={} by hand",
                 self.name
             );
-            tracing::warn!(runtime = %self.name, "{note}");
+            tracing::warn!("{note}");
             self.emit(None, true, Reason::Deleting, &note);
         }
         let sentence = leaving.sentence(objects, self.staying(view));
-        tracing::info!(runtime = %self.name, "{sentence}");
+        tracing::info!("{sentence}");
         self.emit(None, false, Reason::Deleting, &sentence);
         match policy {
             DeletionPolicy::Orphan => {

@@ -211,7 +211,7 @@ impl Machine {
             counted(rollout.changes, "object"),
             reeve_crds::Duration::from(millis)
         );
-        info!(runtime = %self.name, revision = %desired.revision.shown, changes = rollout.changes, milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX), "applied");
+        info!(revision = %desired.revision.shown, changes = rollout.changes, milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX), "applied");
         self.emit(None, false, Reason::Applied, &note);
         self.effects.push(Effect::Count(Count::RolledOut(took)));
         self.effects.push(Effect::Notify(NotificationBody::Applied {
@@ -229,7 +229,7 @@ impl Machine {
             rest => format!(" and {rest} more"),
         };
         let note = format!("{name}: deleted {named}{rest}");
-        info!(runtime = %self.name, component = %name, objects = removed.len(), "deleted {named}{rest}");
+        info!(component = %name, objects = removed.len(), "deleted {named}{rest}");
         // The component's own object may be gone before anybody reads it there.
         self.emit(None, false, Reason::Pruned, &note);
     }
@@ -244,7 +244,7 @@ impl Machine {
     fn report_recovered(&mut self, name: &Arc<str>) {
         let Some(record) = self.components.get_mut(name) else { return };
         if record.failing_reason.take().is_some() {
-            info!(runtime = %self.name, component = %name, "ready again");
+            info!(component = %name, "ready again");
             self.emit(Some(name), false, Reason::Recovered, "it is applied and healthy again");
         }
     }
@@ -254,7 +254,7 @@ impl Machine {
         self.effects.push(Effect::Count(Count::Failed(error.reason)));
         self.mark_failing(name, error.reason);
         if is_new {
-            warn!(runtime = %self.name, component = %name, reason = %error.reason, "{}", error.message);
+            warn!(component = %name, reason = %error.reason, "{}", error.message);
             self.emit(Some(name), true, error.reason, &error.message);
         }
         if attempts == REPEATED {
@@ -267,7 +267,7 @@ impl Machine {
         let reason = failure.reason.parse().unwrap_or(Reason::Failed);
         self.effects.push(Effect::Count(Count::Failed(reason)));
         self.mark_failing(name, reason);
-        warn!(runtime = %self.name, component = %name, %reason, "{}", failure.message);
+        warn!(component = %name, %reason, "{}", failure.message);
         self.emit(Some(name), true, reason, &failure.message);
         self.notify_failure(name, reason, &failure.message);
     }
@@ -295,7 +295,7 @@ impl Machine {
             (false, _) => "reported",
         };
         self.effects.push(Effect::Count(Count::Drifted(outcome)));
-        info!(runtime = %self.name, component = %name, object = %drifted.key, "drift: {sentence}");
+        info!(component = %name, object = %drifted.key, "drift: {sentence}");
         self.emit(Some(name), true, Reason::Drifted, &sentence);
         self.effects.push(Effect::Notify(NotificationBody::Drifted { message: sentence }));
     }

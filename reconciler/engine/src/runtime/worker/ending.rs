@@ -40,7 +40,7 @@ impl Worker {
         let rest = async { while self.tasks.join_next().await.is_some() {} };
         if tokio::time::timeout(LAST_WRITES, rest).await.is_err() {
             // What was written is in the books.
-            tracing::warn!(runtime = %self.ctx.runtime, components = self.tasks.len(), "work under way did not end in time and is given up");
+            tracing::warn!(components = self.tasks.len(), "work under way did not end in time and is given up");
         }
         self.tasks.abort_all();
         let _ = tokio::time::timeout(LAST_WRITES, async {
