@@ -1,6 +1,6 @@
 //! What keeping a cluster to Git costs, next to a bare loop of server-side apply and next to Flux.
 //!
-//! `COMPONENTS=100` makes it quick, `-- floor reeve flux webhook` names contenders to run alone; `REEVE_PEERS` names a folder with
+//! `COMPONENTS=100 RUNTIMES=100` makes it quick, `-- floor reeve flux webhook many` names contenders to run alone; `REEVE_PEERS` names a folder with
 //! Flux's `source-controller` and `kustomize-controller`, without which there is no peer. Each contender has a fresh control
 //! plane of its own, one after the other, as often as `ROUNDS` says, and the best of its times counts: a machine that does
 //! something else meanwhile only ever makes it worse. Nothing here fails for being slow: it prints ratios.
@@ -15,6 +15,7 @@ mod fixture;
 mod floor;
 mod flux;
 mod idle;
+mod many;
 mod measure;
 mod ours;
 mod outcome;
@@ -30,10 +31,11 @@ use workload::Size;
 
 fn main() -> Result<()> {
     let (components, rounds) = (number("COMPONENTS", 1000)?, number("ROUNDS", 2)?);
+    let runtimes = number("RUNTIMES", 1000)?.max(2);
     let peers = std::env::var_os("REEVE_PEERS").map(PathBuf::from);
     let size = Size { components, concurrency: 20 };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start tokio")?;
-    runtime.block_on(run(size, rounds, peers))
+    runtime.block_on(run(size, rounds, runtimes, peers))
 }
 
 fn number(variable: &str, default: usize) -> Result<usize> {
@@ -43,7 +45,7 @@ fn number(variable: &str, default: usize) -> Result<usize> {
     }
 }
 
-async fn run(size: Size, rounds: usize, peers: Option<PathBuf>) -> Result<()> {
+async fn run(size: Size, rounds: usize, runtimes: usize, peers: Option<PathBuf>) -> Result<()> {
     println!(
         "{} components of ServiceAccount, Service, Deployment without replicas and Ingress, {} writes at once, {rounds} rounds",
         size.components, size.concurrency
@@ -69,6 +71,9 @@ async fn run(size: Size, rounds: usize, peers: Option<PathBuf>) -> Result<()> {
     }
     if is_wanted("webhook") {
         webhook::run(size).await?;
+    }
+    if is_wanted("many") {
+        many::run(size, runtimes).await?;
     }
     outcome::compare(floor.as_ref(), ours.as_ref(), peer.as_ref(), size);
     if peers.is_none() {

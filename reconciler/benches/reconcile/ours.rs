@@ -82,7 +82,7 @@ pub(crate) fn publish(repository: &GitRepository, files: &[(String, String)]) ->
     repository.publish(&files)
 }
 
-fn source(url: &str) -> Result<GitSource> {
+pub(crate) fn source(url: &str) -> Result<GitSource> {
     let source = json!({
         "apiVersion": "reeve.dev/v1alpha1",
         "kind": "GitSource",

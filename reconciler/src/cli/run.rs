@@ -77,6 +77,10 @@ async fn work(args: RunArgs, process: Process) -> Result<(), Failure> {
             tokio::select! { () = calls => {}, () = stop.cancelled() => {} }
         });
     }
+    let stop = with.stop.clone();
+    process.spawn("heap", async move {
+        tokio::select! { () = reeve_process::heap::give_back() => {}, () = stop.cancelled() => {} }
+    });
     ready.pass();
     with.lead(&gate).await
 }
