@@ -2,32 +2,30 @@
 //!
 //! A revision that cannot be had or used changes nothing: the last good one stays in force, and what is wrong is told.
 //! What is in force is published in small batches. Between two of them the source looks whether it is suspended or
-//! deleted, and whether there is a newer commit.
+//! deleted, and whether there is a newer commit. `machine` decides all of it; this is the shell around it.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::Duration;
 
-use jiff::Timestamp;
-use reeve_crds::git_source::GitRef;
-use reeve_crds::{GitSource, Runtime, annotation};
-use reeve_reconciler_engine::backoff::Backoff;
-use reeve_reconciler_engine::clock::after;
-use reeve_reconciler_engine::desired::Revision;
-use reeve_reconciler_engine::rollup::Rollup;
+use reeve_crds::{GitSource, Runtime, State};
+use reeve_reconciler_engine::rollup::{Rollup, RuntimeSummary};
 use reeve_reconciler_engine::runtime::{Message, Setup};
 use reeve_reconciler_git::{Hooks, Mirrors};
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tracing::Instrument as _;
 
 use crate::metrics::{Metrics, SourceGauge};
 
 mod builder;
+mod context;
 mod fetching;
 mod finalizer;
 mod hooks;
+mod machine;
 mod object;
 mod publication;
-mod publish;
 mod report;
 mod revision;
 mod status;
@@ -37,15 +35,10 @@ mod write;
 pub use object::spec;
 
 use builder::RevisionBuilder;
+use context::Context;
 use hooks::WebhookRegistration;
-use publication::Publication;
-use publish::Writing;
-use status::Report;
-
-/// How long the state of runtimes may take to show on their source.
-const ROLLUP: Duration = Duration::from_secs(2);
-/// First pause after a failed fetch; it doubles up to the interval.
-const FIRST_PAUSE: Duration = Duration::from_secs(2);
+use machine::{Count, Effect, Event, Machine, Observed, ROLLUP};
+use report::StatusWriter;
 
 /// Where runtimes are found by their name, and what a source may do to them.
 pub trait Runtimes: Send + Sync {
@@ -84,231 +77,154 @@ impl std::fmt::Debug for SourceSetup {
 }
 
 /// Follows one source.
+#[derive(Debug)]
 pub struct Source {
-    with: SourceSetup,
+    ctx: Context,
     objects: watch::Receiver<Arc<GitSource>>,
-    object: Arc<GitSource>,
-    namespace: Arc<str>,
-    name: Arc<str>,
-    rollup: Rollup,
-    wake: Arc<Notify>,
+    machine: Machine,
     builder: Arc<RevisionBuilder>,
-    active: Option<ActiveRevision>,
-    publication: Publication,
-    writing: Writing,
-    /// The commit that was found the last time, and by which reference.
-    last_seen: Option<(GitRef, String)>,
-    failures: u32,
-    next_poll: Timestamp,
-    /// When the status is written at the latest while more is to be published.
-    next_status: Timestamp,
-    /// What asks to reconcile, until that is done.
-    request: Option<String>,
-    report: Report,
-    summary: SourceGauge,
-    written: serde_json::Value,
-    told: BTreeMap<&'static str, String>,
-    /// What people are told when it fails no longer, if they were told that it does.
-    failing: Option<&'static str>,
     webhook: WebhookRegistration,
+    status_writer: StatusWriter,
+    gauge: SourceGauge,
+    /// The one that is under way, if there is one.
+    task: JoinSet<Event>,
 }
 
-/// The revision that counts.
-#[derive(Clone, Debug)]
-struct ActiveRevision {
-    url: String,
-    path: String,
-    revision: Revision,
-}
+/// What is known of the Runtimes of a source.
+struct View<'a>(&'a Context);
 
-impl std::fmt::Debug for Source {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Source").field("namespace", &self.namespace).field("name", &self.name).finish_non_exhaustive()
+impl Observed for View<'_> {
+    fn object(&self, name: &str) -> Option<Arc<Runtime>> {
+        self.0.setup.runtimes.object(&self.0.namespace, name)
+    }
+
+    fn runtimes(&self) -> Vec<Arc<str>> {
+        self.0.setup.runtimes.of_source(&self.0.namespace, &self.0.name)
+    }
+
+    fn summaries(&self) -> BTreeMap<Arc<str>, RuntimeSummary> {
+        self.0.rollup.all()
+    }
+
+    fn state(&self, name: &str) -> Option<State> {
+        self.0.rollup.state(name)
+    }
+
+    fn is_read(&self) -> bool {
+        self.0.rollup.is_read()
     }
 }
 
 impl Source {
     /// Follows what this object says, which may change.
-    pub fn new(with: SourceSetup, mut objects: watch::Receiver<Arc<GitSource>>, rollup: Rollup) -> Self {
+    pub fn new(setup: SourceSetup, mut objects: watch::Receiver<Arc<GitSource>>, rollup: Rollup) -> Self {
         let object = objects.borrow_and_update().clone();
-        let status = object.status.clone().unwrap_or_default();
-        let now = with.engine.clock.now();
-        // That it was not trusted before a restart is no news after it.
-        let withheld = status::withheld(&status.conditions);
-        let withheld = withheld.map(|error| ("removals", format!("{}: {}", error.reason, error.message)));
-        let told = status::distrust(&status).map(|line| ("signature", line)).into_iter().chain(withheld).collect();
-        Self {
+        let ctx = Context {
             namespace: object.metadata.namespace.as_deref().unwrap_or_default().into(),
             name: object.metadata.name.as_deref().unwrap_or_default().into(),
-            next_poll: now,
-            next_status: now,
-            request: None,
-            written: reeve_reconciler_engine::patch::to_json(&status),
-            report: Report::begin(status, now),
-            summary: with.metrics.observe_source(),
-            with,
-            objects,
-            object,
             rollup,
-            wake: Arc::new(Notify::new()),
+            setup,
+        };
+        Self {
+            status_writer: StatusWriter::new(&object),
+            machine: Machine::new(object, ctx.setup.engine.clock.now()),
             builder: Arc::new(RevisionBuilder::new()),
-            active: None,
-            publication: Publication::default(),
-            writing: Writing::default(),
-            last_seen: None,
-            failures: 0,
-            told,
-            failing: None,
-            webhook: WebhookRegistration::default(),
+            webhook: WebhookRegistration::new(ctx.setup.hooks.clone()),
+            gauge: ctx.setup.metrics.observe_source(),
+            task: JoinSet::new(),
+            objects,
+            ctx,
         }
     }
 
     /// Follows it until the work is stopped or the source is gone.
     pub async fn run(mut self) {
-        let stop = self.with.engine.stop.clone();
-        let clock = self.with.engine.clock.clone();
-        let rollup = self.rollup.clone();
-        let wake = self.wake.clone();
-        if self.object.spec.suspend {
-            self.send_suspend();
-        }
+        let stop = self.ctx.setup.engine.stop.clone();
+        let mut event = Event::Started;
         loop {
-            if self.object.metadata.deletion_timestamp.is_some() && self.finalize().await {
-                break;
-            }
-            self.ensure_finalizer().await;
-            if self.is_due() {
-                tokio::select! {
-                    () = stop.cancelled() => break,
-                    () = self.pull() => {}
+            let effects = self.machine.step(event, &View(&self.ctx), self.ctx.setup.engine.clock.now());
+            for effect in effects {
+                if self.execute(effect).await.is_break() {
+                    return;
                 }
             }
-            let more = tokio::select! {
-                () = stop.cancelled() => break,
-                more = self.publish() => more,
+            event = tokio::select! {
+                () = stop.cancelled() => return,
+                event = self.next_event() => match event {
+                    Some(event) => event,
+                    None => return,
+                },
             };
-            let now = clock.now();
-            if !more || now >= self.next_status {
-                self.next_status = after(now, ROLLUP);
-                self.publish_status().await;
+        }
+    }
+
+    /// What happens next; nothing more if the source is gone. While a task is under way, only its end counts.
+    async fn next_event(&mut self) -> Option<Event> {
+        if !self.task.is_empty() {
+            return Some(self.task.join_next().await?.unwrap_or(Event::BrokeOff));
+        }
+        let clock = self.ctx.setup.engine.clock.clone();
+        let (wake, rollup) = (self.webhook.wake(), self.ctx.rollup.clone());
+        tokio::select! {
+            biased;
+            changed = self.objects.changed() => {
+                changed.ok()?;
+                Some(Event::Object(self.objects.borrow_and_update().clone()))
             }
-            let next_look = self.next_look();
-            tokio::select! {
-                biased;
-                () = stop.cancelled() => break,
-                changed = self.objects.changed() => {
-                    if changed.is_err() {
-                        break;
-                    }
-                    self.on_object();
-                    self.restore();
-                }
-                () = wake.notified() => self.next_poll = clock.now(),
-                () = std::future::ready(()), if more => {}
-                () = clock.sleep_until(next_look) => {}
-                () = async {
-                    rollup.changed().await;
-                    clock.sleep(ROLLUP).await;
-                } => {}
+            () = wake.notified() => Some(Event::Push),
+            () = std::future::ready(()), if self.machine.has_more() => Some(Event::Timer),
+            () = clock.sleep_until(self.machine.next_timer()) => Some(Event::Timer),
+            () = async {
+                rollup.changed().await;
+                clock.sleep(ROLLUP).await;
+            } => Some(Event::Timer),
+        }
+    }
+
+    /// Does what the machine says. Breaks when the source is let go.
+    async fn execute(&mut self, effect: Effect) -> ControlFlow<()> {
+        let ctx = self.ctx.clone();
+        match effect {
+            Effect::RegisterWebhook => {
+                let registered = self.webhook.register(&ctx, self.machine.object()).await;
+                self.machine.set_webhook(registered);
             }
-        }
-    }
-
-    fn is_due(&self) -> bool {
-        self.may_act() && self.with.engine.clock.now() >= self.next_poll
-    }
-
-    /// Whether anything may be fetched or published.
-    fn may_act(&self) -> bool {
-        !self.object.spec.suspend && self.object.metadata.deletion_timestamp.is_none()
-    }
-
-    /// When there is something to do although nobody says so.
-    fn next_look(&self) -> Timestamp {
-        if self.object.metadata.deletion_timestamp.is_some() {
-            // Told when its runtimes are gone; a request that failed is sent again.
-            return after(self.with.engine.clock.now(), FIRST_PAUSE);
-        }
-        if self.object.spec.suspend { Timestamp::MAX } else { self.next_poll.min(self.writing.retry_at) }
-    }
-
-    fn on_object(&mut self) {
-        let object = self.objects.borrow_and_update().clone();
-        let before = std::mem::replace(&mut self.object, object);
-        let request = |object: &GitSource| {
-            object.metadata.annotations.as_ref().and_then(|all| all.get(annotation::RECONCILE)).cloned()
-        };
-        let is_known = |asked: &String| [&self.report.handled, &self.request].contains(&&Some(asked.clone()));
-        let asked = request(&self.object).filter(|asked| !is_known(asked));
-        if before.spec != self.object.spec || asked.is_some() {
-            self.next_poll = self.with.engine.clock.now();
-            self.failures = 0;
-        }
-        if before.spec.suspend != self.object.spec.suspend {
-            // When it is resumed, Git is asked first whether they still have to go.
-            for name in self.publication.pause_removals() {
-                self.hold_removal(&name);
+            Effect::Fetch(order) => {
+                self.spawn(async move { Event::Fetched(Box::new(fetching::fetch(ctx, order).await)) });
             }
-            self.send_suspend();
-        }
-    }
-
-    fn send_suspend(&self) {
-        let suspended = self.object.spec.suspend;
-        // Also those that are in Git and were not seen in the cluster yet.
-        let mut names = self.builder.names();
-        names.extend(self.with.runtimes.of_source(&self.namespace, &self.name));
-        for name in names {
-            self.with.runtimes.update_message(&self.namespace, &name, &mut |message| {
-                std::mem::replace(&mut message.source_suspended, suspended) != suspended
-            });
-        }
-    }
-
-    /// Looks for a new revision and puts it in force if it is good.
-    async fn pull(&mut self) {
-        let request = self.object.metadata.annotations.as_ref().and_then(|all| all.get(annotation::RECONCILE)).cloned();
-        let now = self.with.engine.clock.now();
-        self.report.generation = self.object.metadata.generation;
-        self.restore();
-        self.write_unwritten();
-        match self.fetch().await {
-            Ok(fetched) => {
-                let before = std::mem::take(&mut self.failures);
-                self.report.fetched(now);
-                if self.is_trusted(&fetched).await {
-                    self.on_fetched(fetched).await;
-                }
-                if self.report.is_fetched() {
-                    self.recovered("fetch");
-                }
-                if self.failures > 0 {
-                    self.failures += before;
+            Effect::Build(order) => {
+                let builder = self.builder.clone();
+                self.spawn(async move { Event::Built(Box::new(revision::build(ctx, builder, order).await)) });
+            }
+            Effect::Write(changed) => self.spawn(async move { Event::Written(write::write(ctx, changed).await) }),
+            Effect::KeepCommit(active) => revision::keep_commit(&ctx, active).await,
+            Effect::SendRemoval(names) => names.iter().for_each(|name| write::send_removal(&ctx, name)),
+            Effect::HoldRemoval(names) => names.iter().for_each(|name| write::hold_removal(&ctx, name)),
+            Effect::SendSuspend { runtimes, suspended } => {
+                runtimes.iter().for_each(|name| write::send_suspend(&ctx, name, suspended));
+            }
+            Effect::DeleteRuntimes(names) => write::delete_runtimes(&ctx, &names).await,
+            Effect::EnsureFinalizer => finalizer::ensure_finalizer(&ctx).await,
+            Effect::RemoveFinalizer => {
+                if finalizer::remove_finalizer(&ctx, self.machine.object()).await {
+                    return ControlFlow::Break(());
                 }
             }
-            Err(error) => self.unfetched(error).await,
+            Effect::PatchStatus(status, facts) => {
+                self.gauge.set(facts);
+                self.status_writer.patch_status(&ctx, &status).await;
+            }
+            Effect::EmitEvent { warning, reason, note } => {
+                report::emit(&ctx, self.machine.object(), warning, reason, note).await;
+            }
+            Effect::Notify(body) => ctx.setup.engine.notifications.send_of_source(&ctx.namespace, &ctx.name, body),
+            Effect::Count(Count::Accepted) => ctx.setup.metrics.revision("accepted"),
+            Effect::Count(Count::Rejected) => ctx.setup.metrics.revision("rejected"),
         }
-        self.notify_failure();
-        self.request = request.or(self.request.take());
-        // What is in force is told at once, before all of it is published.
-        let now = self.with.engine.clock.now();
-        self.next_status = now;
-        self.next_poll = after(now, self.pause(self.failures));
+        ControlFlow::Continue(())
     }
 
-    /// Until the next look: the interval with some jitter, sooner after failures.
-    fn pause(&self, failures: u32) -> Duration {
-        let interval: Duration = self.object.spec.interval.into();
-        let pause = match failures {
-            0 => interval,
-            failures => Backoff::new(FIRST_PAUSE, interval.max(FIRST_PAUSE)).delay(failures - 1),
-        };
-        let seed = self
-            .name
-            .bytes()
-            .chain(self.namespace.bytes())
-            .fold(7_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
-        // Later by up to a tenth, so that sources made together are not asked together.
-        pause.mul_f64(1.0 + f64::from(seed % 100) / 1000.0)
+    fn spawn(&mut self, task: impl Future<Output = Event> + Send + 'static) {
+        self.task.spawn(task.in_current_span());
     }
 }

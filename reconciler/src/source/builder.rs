@@ -1,7 +1,7 @@
 //! From a revision to what each runtime should be: read, check, render. Blocking, and without a cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use reeve_reconciler_engine::desired::{Desired, Revision};
 use reeve_renderer::affected::{Affected, affected};
@@ -24,11 +24,11 @@ const CACHE: u64 = 8 << 20;
 pub(super) struct RevisionBuilder {
     loader: Loader,
     cache: MemoryCache,
-    active: Mutex<ActiveRevision>,
 }
 
-#[derive(Debug, Default)]
-struct ActiveRevision {
+/// What each runtime should be by the revision in force.
+#[derive(Clone, Debug, Default)]
+pub(super) struct InForce {
     fleet: Option<Arc<Fleet>>,
     runtimes: BTreeMap<Arc<str>, Changed>,
 }
@@ -47,6 +47,12 @@ pub(super) struct RenderedRevision {
 }
 
 impl RenderedRevision {
+    /// What a revision asks for that changes these, of all of these.
+    #[cfg(test)]
+    pub(super) fn of(changed: Vec<Changed>, runtimes: BTreeSet<Arc<str>>) -> Self {
+        Self { fleet: Arc::default(), changed, runtimes }
+    }
+
     /// How many runtimes the next revision may remove.
     pub(super) fn removals(&self) -> RemovalLimit {
         self.fleet.settings.removals
@@ -98,12 +104,7 @@ fn concerned(old: &Fleet, new: &Fleet) -> Vec<Arc<str>> {
 
 impl RevisionBuilder {
     pub(super) fn new() -> Self {
-        Self { loader: Loader::new(), cache: MemoryCache::new(CACHE), active: Mutex::default() }
-    }
-
-    /// Whether a revision is in force.
-    pub(super) fn has_any(&self) -> bool {
-        self.lock().fleet.is_some()
+        Self { loader: Loader::new(), cache: MemoryCache::new(CACHE) }
     }
 
     /// Reads a revision and renders what differs from the one in force. `before` is the tree in force, whose released
@@ -112,6 +113,7 @@ impl RevisionBuilder {
         &self,
         tree: &dyn Tree,
         before: Option<&dyn Tree>,
+        in_force: &InForce,
         revision: &Revision,
         (namespace, source): (&str, &str),
     ) -> Result<RenderedRevision, BuildError> {
@@ -122,11 +124,7 @@ impl RevisionBuilder {
         if let Some(before) = before {
             findings.extend(released::check(before, tree, &fleet)?);
         }
-        let (old, kept) = {
-            let active = self.lock();
-            (active.fleet.clone(), active.runtimes.clone())
-        };
-        let concerned: Vec<Arc<str>> = match &old {
+        let concerned: Vec<Arc<str>> = match &in_force.fleet {
             Some(old) => concerned(old, &fleet),
             None => fleet.runtimes.keys().cloned().collect(),
         };
@@ -142,7 +140,7 @@ impl RevisionBuilder {
                     namespace,
                     &ignored,
                     revision.clone(),
-                    kept.get(&name).map(|(_, desired, _)| &**desired),
+                    in_force.get(&name).map(|(_, desired, _)| &**desired),
                 )?;
                 Ok((desired, object::runtime(&resolved, source), bundle.warnings))
             });
@@ -162,31 +160,33 @@ impl RevisionBuilder {
         let runtimes = fleet.runtimes.keys().cloned().collect();
         Ok(RenderedRevision { fleet: Arc::new(fleet), changed, runtimes })
     }
+}
 
+impl InForce {
     /// Puts a revision in force, and gives back what was.
-    pub(super) fn accept(&self, rendered: &RenderedRevision) -> Before {
-        let mut active = self.lock();
+    pub(super) fn accept(&mut self, rendered: &RenderedRevision) -> Before {
         let before = Before {
-            removals: active.fleet.as_ref().map(|fleet| fleet.settings.removals).unwrap_or_default(),
-            left: active.runtimes.values().filter(|(name, ..)| !rendered.runtimes.contains(name)).cloned().collect(),
+            removals: self.fleet.as_ref().map(|fleet| fleet.settings.removals).unwrap_or_default(),
+            left: self.runtimes.values().filter(|(name, ..)| !rendered.runtimes.contains(name)).cloned().collect(),
         };
-        active.fleet = Some(rendered.fleet.clone());
-        active.runtimes.retain(|name, _| rendered.runtimes.contains(name));
-        active.runtimes.extend(rendered.changed.iter().map(|changed| (changed.0.clone(), changed.clone())));
+        self.fleet = Some(rendered.fleet.clone());
+        self.runtimes.retain(|name, _| rendered.runtimes.contains(name));
+        self.runtimes.extend(rendered.changed.iter().map(|changed| (changed.0.clone(), changed.clone())));
         before
     }
 
+    /// Whether no revision is in force.
+    pub(super) fn is_empty(&self) -> bool {
+        self.fleet.is_none()
+    }
+
     /// What is in force for a runtime.
-    pub(super) fn get(&self, name: &str) -> Option<Changed> {
-        self.lock().runtimes.get(name).cloned()
+    pub(super) fn get(&self, name: &str) -> Option<&Changed> {
+        self.runtimes.get(name)
     }
 
     /// The names of all runtimes in force.
     pub(super) fn names(&self) -> BTreeSet<Arc<str>> {
-        self.lock().runtimes.keys().cloned().collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, ActiveRevision> {
-        self.active.lock().unwrap_or_else(PoisonError::into_inner)
+        self.runtimes.keys().cloned().collect()
     }
 }

@@ -34,6 +34,8 @@ pub(super) struct Report {
     pub(super) withheld: Option<ReconcileError>,
     /// How many Runtimes are yet to be written, and how many runtimes are yet to go.
     pub(super) left: (usize, usize),
+    /// Whether all Runtimes were looked at: not before a revision is in force in this process, nor while it is resumed.
+    pub(super) is_written: bool,
     /// The spec for which the revision was refused.
     rejected_for: Option<i64>,
     pub(super) handled: Option<String>,
@@ -51,8 +53,6 @@ pub(super) struct Report {
     /// Why nothing is trusted, or what is in force is not.
     distrust: Option<ReconcileError>,
     conditions: Vec<Condition>,
-    /// Events that are yet to be told.
-    pub(super) events: Vec<(bool, Reason, String)>,
 }
 
 impl From<GitSourceStatus> for Report {
@@ -261,7 +261,7 @@ pub(super) fn source(
     }
     match report.unpublished() {
         Some(error) => set(types::PUBLISHED, false, error.reason, &error.message),
-        None if report.revision.is_some() => {
+        None if report.is_written => {
             set(types::PUBLISHED, true, Reason::Succeeded, "the Runtimes are what the revision says");
         }
         None => {}

@@ -2,20 +2,16 @@
 
 use std::sync::Arc;
 
-use futures::{StreamExt as _, stream};
 use jiff::Timestamp;
-use reeve_crds::Reason;
-use reeve_crds::State;
 use reeve_crds::runtime::policy::DeletionPolicy;
+use reeve_crds::{Reason, State};
 use reeve_reconciler_engine::clock::after;
 use reeve_reconciler_engine::error::ReconcileError;
 use reeve_reconciler_engine::notification::NotificationBody;
 
-use super::Source;
-use super::builder::{Before, Changed, RenderedRevision};
-use super::publication::{Accepted, BATCH, Batch, Leftover, OverBudget};
-
-const WRITES_AT_ONCE: usize = 8;
+use super::{Busy, Effect, Machine, Observed};
+use crate::source::builder::{Before, RenderedRevision};
+use crate::source::publication::{Accepted, BATCH, Batch, Leftover, OverBudget};
 
 /// How writing Runtimes fares.
 #[derive(Debug)]
@@ -32,20 +28,25 @@ impl Default for Writing {
     }
 }
 
-impl Source {
+impl Machine {
     /// What has to be published now that a revision is in force. One that resumes was in force before the process
     /// started.
-    pub(super) fn plan_publication(&mut self, rendered: RenderedRevision, before: &Before, resumes: bool) {
+    pub(super) fn plan_publication(
+        &mut self,
+        rendered: RenderedRevision,
+        before: &Before,
+        resumes: bool,
+        view: &dyn Observed,
+    ) {
         let (limit, wanted) = (rendered.removals(), rendered.runtimes);
         self.report.unwritten.retain(|name, _| wanted.contains(name));
-        let there = self.with.runtimes.of_source(&self.namespace, &self.name);
+        let there = view.runtimes();
         let deletes = |name: &Arc<str>| {
-            let object = self.with.runtimes.object(&self.namespace, name);
-            object.map(|object| object.spec.deletion_policy == DeletionPolicy::Delete)
+            view.object(name).map(|object| object.spec.deletion_policy == DeletionPolicy::Delete).unwrap_or_default()
         };
         let left = there.iter().filter(|name| !wanted.contains(*name));
         let mut leftovers: Vec<Leftover> =
-            left.map(|name| Leftover { name: name.clone(), deletes: deletes(name).unwrap_or_default() }).collect();
+            left.map(|name| Leftover { name: name.clone(), deletes: deletes(name) }).collect();
         // Those that were written and not seen since.
         let unseen = before.left.iter().filter(|(name, ..)| !there.contains(name));
         leftovers.extend(unseen.map(|(name, _, object)| Leftover {
@@ -56,7 +57,7 @@ impl Source {
             changed: rendered.changed.into_iter().map(|(name, ..)| name).collect(),
             wanted: &wanted,
             leftovers,
-            deleting: there.iter().filter(|name| deletes(name).unwrap_or_default()).count(),
+            deleting: there.iter().filter(|name| deletes(name)).count(),
             limit_before: before.removals,
             limit,
         };
@@ -65,9 +66,8 @@ impl Source {
         } else {
             self.publication.accept(accepted);
         }
-        for name in there.iter().filter(|name| !self.publication.is_begun(name)) {
-            self.hold_removal(name);
-        }
+        let held = there.into_iter().filter(|name| !self.publication.is_begun(name)).collect();
+        self.effects.push(Effect::HoldRemoval(held));
         let withheld = self.publication.over_budget().map(|(over, example)| over_budget(over, example));
         // What was said of it before a restart stands.
         let said = self.report.withheld.take().filter(|_| resumes && withheld.is_some());
@@ -81,7 +81,7 @@ impl Source {
             Some(error) => {
                 if self.record_failure("removals", &error) {
                     let revision = self.active.as_ref().map(|it| it.revision.shown.to_string()).unwrap_or_default();
-                    self.notify(NotificationBody::Rejected { revision, message: error.message });
+                    self.effects.push(Effect::Notify(NotificationBody::Rejected { revision, message: error.message }));
                 }
             }
             None => self.recovered("removals"),
@@ -89,42 +89,50 @@ impl Source {
     }
 
     /// Publishes the next batch. True if there was one, so that there may be more.
-    pub(super) async fn publish(&mut self) -> bool {
+    pub(super) fn publish(&mut self, view: &dyn Observed) -> bool {
         if !self.may_act() {
             return false;
         }
-        if self.with.engine.clock.now() >= self.writing.retry_at {
+        if self.now >= self.writing.retry_at {
             self.write_unwritten();
         }
-        let runtimes = &self.with.runtimes;
-        self.publication.settle(|name| runtimes.object(&self.namespace, name).is_some());
-        // One that cannot go keeps no other.
-        let goes = |name: &&Arc<str>| {
-            let state = self.rollup.state(name);
-            state.is_some_and(|state| !matches!(state, State::Error | State::Warning | State::Suspended))
-        };
-        let leaving = self.publication.begun().filter(goes).count();
-        // Who cannot ask Git cannot know whether it still wants something to go; and objects of a runtime that goes may be
-        // wanted by another, which has to know that first.
-        let may_remove = self.report.is_fetched() && self.rollup.is_read();
-        let leaving = if may_remove { leaving } else { BATCH };
-        let batch = self.publication.next(leaving);
-        let is_any = batch.is_some();
-        match batch {
-            Some(Batch::Write(names)) => self.write(&names).await,
-            Some(Batch::Remove(names)) => names.iter().for_each(|name| self.send_removal(name)),
-            None => {}
+        self.publication.settle(|name| view.object(name).is_some());
+        let leaving = self.leaving(view);
+        match self.publication.next(leaving) {
+            Some(Batch::Write(names)) => {
+                let is_retried = |name: &str| self.report.unwritten.contains_key(name);
+                let changed = names.iter().filter_map(|name| self.in_force.get(name));
+                let changed = changed.map(|changed| (changed.clone(), is_retried(&changed.0))).collect();
+                self.effects.push(Effect::Write(changed));
+                self.busy = Busy::Writing;
+                true
+            }
+            Some(Batch::Remove(names)) => {
+                self.effects.push(Effect::SendRemoval(names));
+                true
+            }
+            None => false,
         }
-        is_any
     }
 
-    /// Writes Runtimes, and tells which of them it could not. One that cannot be written keeps the revision from no other.
-    async fn write(&mut self, names: &[Arc<str>]) {
-        let changed: Vec<Changed> = names.iter().filter_map(|name| self.builder.get(name)).collect();
-        let results: Vec<_> = {
-            let work = changed.into_iter().map(|changed| self.write_runtime(changed));
-            stream::iter(work).buffer_unordered(WRITES_AT_ONCE).collect().await
+    /// How many runtimes are on their way out, or as many as may be where no more may go.
+    fn leaving(&self, view: &dyn Observed) -> usize {
+        // Who cannot ask Git cannot know whether it still wants something to go; and objects of a runtime that goes may be
+        // wanted by another, which has to know that first.
+        if !self.report.is_fetched() || !view.is_read() {
+            return BATCH;
+        }
+        // One that cannot go keeps no other.
+        let goes = |name: &&Arc<str>| {
+            let state = view.state(name);
+            state.is_some_and(|state| !matches!(state, State::Error | State::Warning | State::Suspended))
         };
+        self.publication.begun().filter(goes).count()
+    }
+
+    /// Runtimes were written, or could not be. One that cannot be written keeps the revision from no other.
+    pub(super) fn on_written(&mut self, results: Vec<(Arc<str>, Result<(), ReconcileError>)>) {
+        self.busy = Busy::Idle;
         for (name, result) in results {
             match result {
                 Ok(()) => self.report.unwritten.remove(&name),
@@ -141,7 +149,7 @@ impl Source {
         if let Some(error) = self.report.unwritten() {
             self.record_failure("runtimes", &error);
             self.writing.failures += 1;
-            self.writing.retry_at = after(self.with.engine.clock.now(), self.pause(self.writing.failures));
+            self.writing.retry_at = after(self.now, self.pause(self.writing.failures));
         } else {
             self.recovered("runtimes");
             self.writing = Writing::default();
@@ -157,9 +165,9 @@ impl Source {
     }
 
     /// Has Runtimes made anew that somebody deleted although Git has them.
-    pub(super) fn restore(&mut self) {
-        let is_missing = |name: &Arc<str>| self.with.runtimes.object(&self.namespace, name).is_none();
-        let missing: Vec<Arc<str>> = self.builder.names().into_iter().filter(is_missing).collect();
+    pub(super) fn restore(&mut self, view: &dyn Observed) {
+        let is_missing = |name: &Arc<str>| view.object(name).is_none();
+        let missing: Vec<Arc<str>> = self.in_force.names().into_iter().filter(is_missing).collect();
         self.publication.enqueue(missing);
     }
 }
