@@ -363,7 +363,8 @@ impl Controller {
         let (tx, rx) = watch::channel(object);
         let rollup = self.rollup(&id.0, Some(&id.1));
         let span = info_span!("source", namespace = %id.0, source = %id.1);
-        let worker = self.workers.spawn(Source::new(self.setup.clone(), rx, rollup).run().instrument(span));
+        let setup = self.setup.clone();
+        let worker = self.workers.spawn(async move { Source::new(setup, rx, rollup).run().await }.instrument(span));
         self.sources.insert(id, (tx, worker));
     }
 

@@ -9,6 +9,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use reeve_crds::{GitSource, Runtime, State};
+use reeve_reconciler_engine::event::EventDraft;
 use reeve_reconciler_engine::rollup::{Rollup, RuntimeSummary};
 use reeve_reconciler_engine::runtime::{Message, Setup};
 use reeve_reconciler_git::{Hooks, Mirrors};
@@ -38,7 +39,7 @@ use builder::RevisionBuilder;
 use context::Context;
 use hooks::WebhookRegistration;
 use machine::{Count, Effect, Event, Machine, Observed, ROLLUP};
-use report::StatusWriter;
+use report::Reporter;
 
 /// Where runtimes are found by their name, and what a source may do to them.
 pub trait Runtimes: Send + Sync {
@@ -84,7 +85,7 @@ pub struct Source {
     machine: Machine,
     builder: Arc<RevisionBuilder>,
     webhook: WebhookRegistration,
-    status_writer: StatusWriter,
+    reporter: Reporter,
     gauge: SourceGauge,
     /// The one that is under way, if there is one.
     task: JoinSet<Event>,
@@ -126,7 +127,7 @@ impl Source {
             setup,
         };
         Self {
-            status_writer: StatusWriter::new(&object),
+            reporter: Reporter::start(&ctx, &object),
             machine: Machine::new(object, ctx.setup.engine.clock.now()),
             builder: Arc::new(RevisionBuilder::new()),
             webhook: WebhookRegistration::new(ctx.setup.hooks.clone()),
@@ -212,10 +213,11 @@ impl Source {
             }
             Effect::PatchStatus(status, facts) => {
                 self.gauge.set(facts);
-                self.status_writer.patch_status(&ctx, &status).await;
+                self.reporter.patch_status(*status);
             }
             Effect::EmitEvent { warning, reason, note } => {
-                report::emit(&ctx, self.machine.object(), warning, reason, note).await;
+                let at = ctx.setup.engine.clock.now();
+                self.reporter.emit(EventDraft { warning, reason, note, at });
             }
             Effect::Notify(body) => ctx.setup.engine.notifications.send_of_source(&ctx.namespace, &ctx.name, body),
             Effect::Count(Count::Accepted) => ctx.setup.metrics.revision("accepted"),

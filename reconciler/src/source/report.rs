@@ -1,36 +1,95 @@
-//! Writes the status of a source, and events about it.
+//! Writes the status of a source and events about it, beside the work: nothing that Git wants waits for them.
+
+use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Resource as _;
 use reeve_crds::git_source::GitSourceStatus;
-use reeve_crds::{GROUP, GitSource, Reason, VERSION};
+use reeve_crds::{GROUP, GitSource, VERSION};
 use reeve_reconciler_engine::conditions::keep_transition_times;
 use reeve_reconciler_engine::event::{self, EventDraft};
 use reeve_reconciler_engine::patch::{patch_status, to_json};
 use serde_json::Value;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+use tracing::Instrument as _;
 
 use super::context::Context;
 
-/// The status as it was last written.
+/// How many events may wait to be written. What comes on top of them is in the log alone.
+const EVENTS: usize = 64;
+
+/// Writes what a source says of itself. Ends with it.
 #[derive(Debug)]
-pub(super) struct StatusWriter {
+pub(super) struct Reporter {
+    status: watch::Sender<Option<Arc<GitSourceStatus>>>,
+    events: mpsc::Sender<EventDraft>,
+    _task: JoinSet<()>,
+}
+
+impl Reporter {
+    /// For a source that is like this now.
+    pub(super) fn start(ctx: &Context, object: &GitSource) -> Self {
+        let (status, statuses) = watch::channel(None);
+        let (events, drafts) = mpsc::channel(EVENTS);
+        let writer = Writer {
+            ctx: ctx.clone(),
+            uid: object.metadata.uid.clone(),
+            written: to_json(&object.status.clone().unwrap_or_default()),
+        };
+        let mut task = JoinSet::new();
+        task.spawn(writer.run(statuses, drafts).in_current_span());
+        Self { status, events, _task: task }
+    }
+
+    /// Has a status written, if it differs. The latest counts.
+    pub(super) fn patch_status(&self, status: GitSourceStatus) {
+        self.status.send_replace(Some(Arc::new(status)));
+    }
+
+    /// Has an event written.
+    pub(super) fn emit(&self, event: EventDraft) {
+        if let Err(refused) = self.events.try_send(event) {
+            let event = refused.into_inner();
+            tracing::warn!(reason = %event.reason, "too many events at once: {}", event.note);
+        }
+    }
+}
+
+struct Writer {
+    ctx: Context,
+    uid: Option<String>,
     written: Value,
 }
 
-impl StatusWriter {
-    /// For a source that has this status.
-    pub(super) fn new(object: &GitSource) -> Self {
-        Self { written: to_json(&object.status.clone().unwrap_or_default()) }
+impl Writer {
+    async fn run(
+        mut self,
+        mut statuses: watch::Receiver<Option<Arc<GitSourceStatus>>>,
+        mut events: mpsc::Receiver<EventDraft>,
+    ) {
+        loop {
+            tokio::select! {
+                biased;
+                Some(event) = events.recv() => self.emit(&event).await,
+                Ok(()) = statuses.changed() => {
+                    let status = statuses.borrow_and_update().clone();
+                    if let Some(status) = status {
+                        self.patch_status(&status).await;
+                    }
+                }
+                else => return,
+            }
+        }
     }
 
-    /// Writes a status if it differs.
-    pub(super) async fn patch_status(&mut self, ctx: &Context, status: &GitSourceStatus) {
+    async fn patch_status(&mut self, status: &GitSourceStatus) {
         let status = keep_transition_times(&self.written, to_json(status));
         if status == self.written {
             return;
         }
-        let Ok(api) = ctx.sources() else { return };
-        match patch_status(&api, &ctx.name, &status).await {
+        let Ok(api) = self.ctx.sources() else { return };
+        match patch_status(&api, &self.ctx.name, &status).await {
             Ok(()) => self.written = status,
             Err(api_error) => {
                 // It may be said all the same: whatever comes next is written.
@@ -39,19 +98,17 @@ impl StatusWriter {
             }
         }
     }
-}
 
-/// Emits an event about a source.
-pub(super) async fn emit(ctx: &Context, object: &GitSource, warning: bool, reason: Reason, note: String) {
-    let Some(own) = ctx.client() else { return };
-    let at = ctx.setup.engine.clock.now();
-    let reference = ObjectReference {
-        api_version: Some(format!("{GROUP}/{VERSION}")),
-        kind: Some(GitSource::kind(&()).into_owned()),
-        name: Some(ctx.name.to_string()),
-        namespace: Some(ctx.namespace.to_string()),
-        uid: object.metadata.uid.clone(),
-        ..ObjectReference::default()
-    };
-    event::publish(own, reference, &EventDraft { warning, reason, note, at }).await;
+    async fn emit(&self, event: &EventDraft) {
+        let Some(own) = self.ctx.client() else { return };
+        let reference = ObjectReference {
+            api_version: Some(format!("{GROUP}/{VERSION}")),
+            kind: Some(GitSource::kind(&()).into_owned()),
+            name: Some(self.ctx.name.to_string()),
+            namespace: Some(self.ctx.namespace.to_string()),
+            uid: self.uid.clone(),
+            ..ObjectReference::default()
+        };
+        event::publish(own, reference, event).await;
+    }
 }
