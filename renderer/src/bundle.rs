@@ -51,6 +51,7 @@ pub(crate) fn assemble(resolved: &Resolved, drafts: &Drafts<'_>, most: usize) ->
             chart: component.chart.name.clone(),
             version: component.chart.version.clone(),
             namespace: component.namespace.clone(),
+            release_name: component.release_name.clone(),
             target: component.target,
             depends_on: component.depends_on.clone(),
             service_account: component.service_account.clone(),

@@ -77,10 +77,11 @@ pub struct IgnoredFields {
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[schemars(transform = closed_set)]
 pub enum Adoption {
-    /// take them over unless another tool applies them: a field of another server-side applier is a conflict.
+    /// take them over unless another tool applies them: a field of another server-side applier is a conflict, and so is an
+    /// object of another Helm release than the one whose place the component takes.
     #[default]
     Unowned,
-    /// take them over, also from other appliers.
+    /// take them over, also from other appliers and from any Helm release.
     Always,
     /// refuse; every object must be Reeve's from its creation.
     Never,

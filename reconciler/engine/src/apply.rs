@@ -20,7 +20,7 @@ use crate::desired::DesiredObject;
 use crate::fields::Conflicts;
 use crate::health::needs_whole;
 use crate::live::{Live, WatchCache};
-use crate::owner::Owner;
+use crate::owner::{Claimant, Owner, Release};
 use crate::payload;
 
 mod contend;
@@ -58,6 +58,8 @@ pub struct Applier {
     pub account: Account,
     /// For which runtime.
     pub owner: Owner,
+    /// The Helm release that the component takes the place of.
+    pub release: Option<Release>,
     /// What to do about objects that exist already.
     pub adoption: Adoption,
     /// What to do about fields that cannot change.
@@ -126,6 +128,10 @@ impl Applier {
         }
         let wanted = if kind.namespaced { "a namespace" } else { "no namespace" };
         Err(ApplyError::WrongScope { object: object.key.clone(), wanted })
+    }
+
+    fn claimant<'a>(&'a self, freed: Option<&'a Owner>) -> Claimant<'a> {
+        Claimant { owner: &self.owner, freed, release: self.release.as_ref(), adoption: self.adoption }
     }
 
     fn client(&self) -> Result<Client, ApplyError> {

@@ -18,7 +18,7 @@ use reeve_renderer_objects::key::{ObjectKey, Origin};
 use serde_json::Value;
 
 use crate::health::Expressions;
-use crate::owner;
+use crate::owner::{self, Release};
 use crate::payload::{self, Options, Pointer};
 
 mod left;
@@ -61,6 +61,8 @@ pub struct DesiredComponent {
     pub channel: Option<Arc<str>>,
     /// The namespace of objects that named none.
     pub namespace: Arc<str>,
+    /// The Helm release that it takes the place of, if there is one.
+    pub release: Release,
     /// Where its objects go.
     pub target: ComponentTarget,
     /// Components that must be ready first.
@@ -215,6 +217,7 @@ impl DesiredComponent {
             version: component.version.clone(),
             channel: component.channel.clone(),
             namespace: component.namespace.clone(),
+            release: release(component),
             target: match component.target {
                 bundle::ComponentTarget::Runtime => ComponentTarget::Runtime,
                 bundle::ComponentTarget::ControlPlane => ComponentTarget::ControlPlane,
@@ -270,6 +273,7 @@ impl DesiredComponent {
             && self.version == component.version
             && self.channel == component.channel
             && self.namespace == component.namespace
+            && self.release == release(component)
             && self.depends_on == component.depends_on
             && self.service_account == component.service_account
             && self.timeout == timeout(component)
@@ -310,6 +314,10 @@ fn options(object: &Object, value: &Value) -> Result<Options, Diagnostic> {
 
 fn timeout(component: &BundleComponent) -> Option<Duration> {
     component.timeout.as_ref()?.parse::<reeve_crds::Duration>().ok().map(Into::into)
+}
+
+fn release(component: &BundleComponent) -> Release {
+    Release::new(component.namespace.clone(), component.release_name.clone())
 }
 
 fn origin(component: &BundleComponent) -> String {

@@ -12,9 +12,11 @@ use serde_json::Value;
 
 use crate::fields::{LEGACY_MANAGER, Manager, is_applied_by};
 
+mod release;
 mod settlement;
 
-pub use settlement::{Settlement, settle};
+pub use release::Release;
+pub use settlement::{Claimant, Settlement};
 
 /// The namespace of the Runtime that an object belongs to.
 pub const NAMESPACE_LABEL: &str = "reeve.dev/runtime-namespace";

@@ -20,7 +20,7 @@ use crate::desired::{Desired, DesiredComponent, DesiredObject};
 use crate::inventory::{Entry, InventoryWriter};
 use crate::live::{ChangedKeys, Live, Scope, WatchCache};
 use crate::metrics::Metrics;
-use crate::owner::Owner;
+use crate::owner::{Owner, Release};
 use crate::plan::{self, Rules, View};
 
 mod budget;
@@ -114,11 +114,12 @@ impl Context {
         }
     }
 
-    fn applier(&self, account: Account) -> Applier {
+    fn applier(&self, account: Account, release: Option<Release>) -> Applier {
         Applier {
             cluster: self.cluster.clone(),
             watch_cache: self.watch_cache.clone(),
             account,
+            release,
             adoption: self.spec.adoption,
             recreate: self.spec.recreate,
             owner: self.owner.clone(),

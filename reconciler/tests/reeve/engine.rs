@@ -28,6 +28,7 @@ mod page;
 mod proxy;
 pub(crate) mod reeve;
 mod refusals;
+mod release;
 mod restart;
 mod retarget;
 mod runtimes;

@@ -39,6 +39,8 @@ pub struct BundleComponent {
     pub version: Arc<str>,
     /// The namespace of its objects that named none.
     pub namespace: Arc<str>,
+    /// What its templates took for the name of the release.
+    pub release_name: Arc<str>,
     /// Where its objects go.
     pub target: ComponentTarget,
     /// Components that must be ready first.

@@ -24,7 +24,7 @@ impl Applier {
         let got = api(write.client.clone(), write.kind, key).get_metadata_opt(&key.name).await;
         let got = self.answered(got).map_err(|api_error| ApplyError::Refused { object: key.clone(), api_error })?;
         let Some(there) = got else { return Ok(None) };
-        match owner::settle(&conflict, &there.metadata, &self.owner, freed, self.adoption) {
+        match self.claimant(freed).settle(&conflict, &there.metadata) {
             Settlement::Force => Ok(there.metadata.resource_version),
             Settlement::TakeOver => {
                 self.take_over_fields(write, &there.metadata, freed).await?;
@@ -34,11 +34,12 @@ impl Applier {
                 let component = there.metadata.labels.and_then(|mut labels| labels.remove(COMPONENT_LABEL));
                 Err(ApplyError::Claimed { object: key.clone(), owner, component })
             }
+            Settlement::Released(release) => Err(ApplyError::Released { object: key.clone(), release }),
             Settlement::Refuse => Err(ApplyError::Conflict { object: key.clone(), conflict }),
         }
     }
 
-    /// Makes the fields of `kubectl apply`, and of runtimes that have no claim any more, ours, so that what leaves Git
+    /// Makes the fields of `kubectl apply`, of Helm, and of runtimes that have no claim any more, ours, so that what leaves Git
     /// leaves the object. True if there were any, or if somebody wrote since: then it has to be applied once more.
     pub(super) async fn take_over_fields(
         &self,

@@ -15,7 +15,7 @@ use crate::cluster::{APPLY_PATCH, JSON, Kind, MERGE_PATCH};
 use crate::desired::DesiredObject;
 use crate::fields::{self, managed_fields};
 use crate::merge_patch;
-use crate::owner::{self, Settlement};
+use crate::owner::Settlement;
 
 /// What an apply would do.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,18 +42,19 @@ impl Applier {
         let body = body(object, ours, &self.owner);
         let metadata = live.and_then(|live| ObjectMeta::deserialize(&live["metadata"]).ok()).unwrap_or_default();
         let asked = match self.dry_run_patch(object, &kind, APPLY_PATCH, "force=false", &body).await? {
-            Err(Sending::Conflict(conflict)) => {
-                match owner::settle(&conflict, &metadata, &self.owner, None, self.adoption) {
-                    Settlement::Force | Settlement::TakeOver => {
-                        self.dry_run_patch(object, &kind, APPLY_PATCH, "force=true", &body).await?
-                    }
-                    Settlement::Claimed(owner) => {
-                        let component = metadata.labels.and_then(|mut labels| labels.remove(COMPONENT_LABEL));
-                        return Err(ApplyError::Claimed { object: object.key.clone(), owner, component });
-                    }
-                    Settlement::Refuse => Err(Sending::Conflict(conflict)),
+            Err(Sending::Conflict(conflict)) => match self.claimant(None).settle(&conflict, &metadata) {
+                Settlement::Force | Settlement::TakeOver => {
+                    self.dry_run_patch(object, &kind, APPLY_PATCH, "force=true", &body).await?
                 }
-            }
+                Settlement::Claimed(owner) => {
+                    let component = metadata.labels.and_then(|mut labels| labels.remove(COMPONENT_LABEL));
+                    return Err(ApplyError::Claimed { object: object.key.clone(), owner, component });
+                }
+                Settlement::Released(release) => {
+                    return Err(ApplyError::Released { object: object.key.clone(), release });
+                }
+                Settlement::Refuse => Err(Sending::Conflict(conflict)),
+            },
             other => other,
         };
         let value = match asked {
@@ -66,7 +67,7 @@ impl Applier {
         self.dry_run_takeover(object, &kind, live, value).await.map(DryRun::Applied)
     }
 
-    /// An apply makes the fields of `kubectl apply` ours and applies once more, which one request cannot foresee: what
+    /// An apply makes the fields of `kubectl apply` and of Helm ours and applies once more, which one request cannot foresee: what
     /// that takes away is taken away here, and the API server is asked what it makes of the rest.
     async fn dry_run_takeover(
         &self,

@@ -9,7 +9,7 @@ use reeve_renderer_objects::key::ObjectKey;
 use crate::api_error::ApiError;
 use crate::cluster::{Account, KindsError};
 use crate::fields::Conflicts;
-use crate::owner::Owner;
+use crate::owner::{Owner, Release};
 use crate::plan;
 
 /// An object could not be applied.
@@ -71,6 +71,16 @@ pub enum ApplyError {
         /// As part of what.
         component: Option<String>,
     },
+    /// A Helm release has it that the component does not take the place of.
+    #[error(
+        "{object} belongs to Helm release {release}: give the component that releaseName and namespace, or set policy.adoption: Always in the runtime's file (spec.adoption of a Runtime that has none), to take it over; or remove it there or here"
+    )]
+    Released {
+        /// The object.
+        object: ObjectKey,
+        /// The release.
+        release: Release,
+    },
     /// Others wrote it each time we were about to.
     #[error("{object} is being changed by others all the time")]
     Unsteady {
@@ -115,6 +125,7 @@ impl ApplyError {
             | Self::Refused { object, .. }
             | Self::Conflict { object, .. }
             | Self::Claimed { object, .. }
+            | Self::Released { object, .. }
             | Self::Unsteady { object }
             | Self::Exists { object }
             | Self::Immutable { object, .. }
@@ -130,9 +141,11 @@ impl ApplyError {
             Self::Kind { cause: KindsError::Ask { cause, .. }, .. } => ApiError::of(cause).reason,
             Self::WrongScope { .. } => Reason::Invalid,
             Self::Refused { api_error, .. } => api_error.reason,
-            Self::Conflict { .. } | Self::Claimed { .. } | Self::Unsteady { .. } | Self::Exists { .. } => {
-                Reason::Conflict
-            }
+            Self::Conflict { .. }
+            | Self::Claimed { .. }
+            | Self::Released { .. }
+            | Self::Unsteady { .. }
+            | Self::Exists { .. } => Reason::Conflict,
             Self::Immutable { .. } => Reason::Immutable,
             Self::Stuck { .. } => Reason::TimedOut,
         }
@@ -148,6 +161,7 @@ impl ApplyError {
             | Self::WrongScope { .. }
             | Self::Conflict { .. }
             | Self::Claimed { .. }
+            | Self::Released { .. }
             | Self::Exists { .. }
             | Self::Immutable { .. } => false,
         }

@@ -1,7 +1,7 @@
-//! Makes what `kubectl apply` or an earlier owner has ours, so that what leaves Git leaves the cluster too.
+//! Makes what `kubectl apply`, Helm or an earlier owner has ours, so that what leaves Git leaves the cluster too.
 //!
-//! A field that another manager owns stays when we stop applying it. Where people used `kubectl apply` before, or another
-//! runtime had the object, every field has such an owner: its set is added to ours once, and from then on a removal is a
+//! A field that another manager owns stays when we stop applying it. Where people used `kubectl apply` or Helm before, or
+//! another runtime had the object, every field has such an owner: its set is added to ours once, and from then on a removal is a
 //! removal.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
@@ -12,6 +12,14 @@ use super::{LEGACY_MANAGER, Manager, Operation, Path, Paths, Step, is_applied_by
 
 /// The annotation in which `kubectl apply` keeps a copy of what it applied.
 pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// The annotations by which Helm marks the objects of a release.
+pub const RELEASE_NAME: &str = "meta.helm.sh/release-name";
+/// The namespace of that release.
+pub const RELEASE_NAMESPACE: &str = "meta.helm.sh/release-namespace";
+
+/// What Helm's own program calls itself, also where it marks nothing: in `crds/`, and on hooks.
+const HELM: &str = "helm";
 
 /// By which managers `kubectl apply` writes: on the client, on the server, for its own annotation, and what the API
 /// server calls everybody who wrote before the first server-side apply.
@@ -45,8 +53,8 @@ impl Takeover {
         Value::Array(steps)
     }
 
-    /// What is left of an object that we applied when we apply it once more after this: without what only `kubectl
-    /// apply` had. `managed` says whose the fields are before.
+    /// What is left of an object that we applied when we apply it once more after this: without what only others
+    /// had. `managed` says whose the fields are before.
     pub fn without_leftovers(&self, applied: &Value, managed: &[ManagedFieldsEntry], us: &Manager) -> Value {
         let of = |entries: &[ManagedFieldsEntry], ours: bool| {
             let chosen = entries.iter().filter(|entry| is_applied_by(entry, us.as_str()) == ours);
@@ -86,13 +94,14 @@ fn remove(value: &mut Value, steps: &[Step]) {
     }
 }
 
-/// What to write so that the fields of `kubectl apply`, of an earlier version of Reeve and of those runtimes that
+/// What to write so that the fields of `kubectl apply`, of Helm, of an earlier version of Reeve and of those runtimes that
 /// `yields` names by their managers belong to us; nothing if they have none.
 pub fn takeover(managed: &[ManagedFieldsEntry], us: &Manager, yields: impl Fn(&str) -> bool) -> Option<Takeover> {
     let is_theirs = |entry: &ManagedFieldsEntry| {
         let name = entry.manager.as_deref().unwrap_or_default();
         let is_runtime = Manager::is_runtime(name) && name != us.as_str() && is_applied_by(entry, name);
-        is_kubectl_apply(entry) || is_applied_by(entry, LEGACY_MANAGER) || (is_runtime && yields(name))
+        let is_tool = is_kubectl_apply(entry) || is_written_by_helm(entry);
+        is_tool || is_applied_by(entry, LEGACY_MANAGER) || (is_runtime && yields(name))
     };
     let is_ours = |entry: &ManagedFieldsEntry| is_applied_by(entry, us.as_str());
     let theirs: Vec<&ManagedFieldsEntry> = managed.iter().filter(|entry| is_theirs(entry)).collect();
@@ -117,4 +126,13 @@ pub fn takeover(managed: &[ManagedFieldsEntry], us: &Manager, yields: impl Fn(&s
 fn is_kubectl_apply(entry: &ManagedFieldsEntry) -> bool {
     let manager = entry.manager.as_deref().unwrap_or_default();
     subresource(entry).is_none() && KUBECTL_APPLY.contains(&(manager, Operation::of(entry)))
+}
+
+/// Whether Helm wrote these fields, in whichever program it was: its own, or one that set the marks of a release, such as
+/// Flux' controller.
+pub fn is_written_by_helm(entry: &ManagedFieldsEntry) -> bool {
+    let manager = entry.manager.as_deref().unwrap_or_default();
+    let mark = Path::of_fields(["metadata", "annotations", RELEASE_NAME]);
+    let sets_mark = || entry.fields_v1.as_ref().is_some_and(|fields| Paths::of(fields).contains(&mark));
+    subresource(entry).is_none() && !Manager::is_reeve(manager) && (manager == HELM || sets_mark())
 }

@@ -362,3 +362,24 @@ fn what_an_earlier_version_applied_becomes_ours_and_what_another_runtime_has_onl
     assert_eq!(managers(&yielded), [OURS]);
     assert_eq!(yielded.managed[0].fields_v1.as_ref().unwrap().0, json!({ "f:data": { "f:one": {}, "f:two": {} } }));
 }
+
+#[test]
+fn what_helm_wrote_is_taken_over_whatever_its_program_is_called() {
+    let marks = json!({ "f:metadata": { "f:annotations": { "f:meta.helm.sh/release-name": {} } } });
+    let crd = json!({ "f:spec": { "f:group": {} } });
+    for (name, operation, fields) in
+        [("helm", "Update", &crd), ("helm", "Apply", &marks), ("helm-controller", "Update", &marks)]
+    {
+        let theirs = entry(name, operation, 1, fields);
+        let taken = takeover(&entries(json!([theirs])), &manager(), |_| false).unwrap();
+        assert_eq!(taken.managed.len(), 1, "{name}");
+        assert!(is_applied_by(&taken.managed[0], OURS), "{name}");
+        assert_eq!(
+            Paths::of(taken.managed[0].fields_v1.as_ref().unwrap()),
+            Paths::of(&entries(json!([theirs]))[0].fields_v1.clone().unwrap())
+        );
+        assert_eq!(takeover(&taken.managed, &manager(), |_| false), None, "what is ours now is not taken again");
+    }
+    let another = entry("somebody", "Update", 1, &crd);
+    assert_eq!(takeover(&entries(json!([another])), &manager(), |_| false), None);
+}

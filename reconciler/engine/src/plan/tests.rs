@@ -7,6 +7,7 @@ use reeve_crds::runtime_component::ComponentTarget;
 use reeve_renderer_objects::key::Origin;
 
 use super::*;
+use crate::owner::Release;
 use crate::payload::Options;
 
 const RUNTIME: &str = "eu";
@@ -66,6 +67,7 @@ fn component(objects: Vec<DesiredObject>) -> DesiredComponent {
         version: "1.0.0".into(),
         channel: None,
         namespace: "shop".into(),
+        release: Release::new("shop".into(), "web".into()),
         target: ComponentTarget::Runtime,
         depends_on: Vec::new(),
         service_account: None,

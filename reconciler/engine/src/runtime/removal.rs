@@ -140,7 +140,7 @@ pub(super) async fn dissolve(
         let account = ctx.account_of(target, named.map(Arc::from).as_ref());
         watch_entries(ctx, &account, &entries).await?;
         let plan = crate::plan::removal(entries, ctx, &ctx.rules(), &|key| ctx.wanted.has(key));
-        let applier = ctx.applier(account);
+        let applier = ctx.applier(account, None);
         remove(ctx, &applier, target, plan.removals, ctx.spec.timeout.into(), report).await?;
     }
     // That nothing is left is written down before anyone is told.

@@ -76,7 +76,8 @@ pub(super) struct Report {
 
 impl ComponentRun {
     pub(super) fn applier(&self) -> Applier {
-        self.ctx.applier(self.ctx.account(&self.spec.desired))
+        let desired = &self.spec.desired;
+        self.ctx.applier(self.ctx.account(desired), Some(desired.release.clone()))
     }
 
     /// Namespaces and CRDs, which others may need before this component may begin.

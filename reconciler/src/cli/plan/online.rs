@@ -4,22 +4,25 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures::{StreamExt as _, stream};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use reeve_crds::runtime::policy::Recreate;
 use reeve_crds::{Runtime, RuntimeSpec};
 use reeve_reconciler_engine::apply::{Applier, ApplyError, DryRun};
 use reeve_reconciler_engine::clock::Clock;
 use reeve_reconciler_engine::cluster::{Account, KindsError};
 use reeve_reconciler_engine::desired::DesiredObject;
-use reeve_reconciler_engine::fields::Manager;
+use reeve_reconciler_engine::fields::{Manager, is_written_by_helm};
 use reeve_reconciler_engine::inventory::Inventory;
 use reeve_reconciler_engine::live::Scope;
+use reeve_reconciler_engine::owner::Release;
 use reeve_reconciler_engine::plan::{Action, Rules};
 use reeve_reconciler_engine::preview::{Preview, ending, is_drifted, jobs, preview};
 use reeve_renderer::findings::Findings;
 use reeve_renderer::fleet::{Fleet, Loader};
+use serde::Deserialize as _;
 use serde_json::Value;
 
-use super::runtime_plan::{RuntimePlan, Seen, SkipReason};
+use super::runtime_plan::{RuntimePlan, Seen, SkipReason, Stranger};
 use super::{Outcome, all_wanted, allowed};
 use crate::cli::args::plan::PlanArgs;
 use crate::cli::cluster::{ClusterAccess, ClusterError};
@@ -178,6 +181,7 @@ async fn read_live(
         watch_cache: access.watch_cache.clone(),
         account: Account::Own,
         owner: access.owner(&wanted.runtime),
+        release: None,
         adoption: spec.adoption,
         recreate: spec.recreate,
         clock: Clock::system(),
@@ -188,7 +192,7 @@ async fn read_live(
         let Some(live) = live? else { continue };
         let key = &object.key;
         if access.watch_cache.get(key).is_none() {
-            seen.strangers.insert(key.clone(), appliers(&live));
+            seen.strangers.insert(key.clone(), stranger(&live));
             continue;
         }
         if !is_drifted(object, &live, &applier.owner) {
@@ -220,10 +224,12 @@ async fn read(access: &ClusterAccess, applier: &Applier, object: &DesiredObject)
     }
 }
 
-/// Who applies fields of an object, and so may keep them.
-fn appliers(live: &Value) -> Vec<String> {
-    let managed = live.pointer("/metadata/managedFields").and_then(Value::as_array);
-    let applied = managed.into_iter().flatten().filter(|entry| entry["operation"] == "Apply");
-    let names: BTreeSet<&str> = applied.filter_map(|entry| entry["manager"].as_str()).collect();
-    names.into_iter().filter(|name| !Manager::is_reeve(name)).map(str::to_owned).collect()
+/// Whose an object is, and who applies fields of it, and so may keep them. Helm's go with its release.
+fn stranger(live: &Value) -> Stranger {
+    let metadata = ObjectMeta::deserialize(&live["metadata"]).unwrap_or_default();
+    let managed = metadata.managed_fields.iter().flatten();
+    let applied = managed.filter(|entry| entry.operation.as_deref() == Some("Apply") && !is_written_by_helm(entry));
+    let names: BTreeSet<&str> = applied.filter_map(|entry| entry.manager.as_deref()).collect();
+    let appliers = names.into_iter().filter(|name| !Manager::is_reeve(name)).map(str::to_owned).collect();
+    Stranger { appliers, release: Release::of(&metadata) }
 }

@@ -10,6 +10,7 @@ use reeve_crds::runtime_component::JobPhase;
 use reeve_reconciler_engine::admission::{self, Allowed};
 use reeve_reconciler_engine::apply::ApplyError;
 use reeve_reconciler_engine::desired::{DesiredComponent, Stage};
+use reeve_reconciler_engine::owner::Release;
 use reeve_reconciler_engine::payload::Apply;
 use reeve_reconciler_engine::plan::{Action, ComponentPlan, Removal};
 use reeve_reconciler_engine::preview::Preview;
@@ -59,10 +60,19 @@ pub(super) enum PlannedAction {
     Plan(Action),
     /// It is deleted and made anew, since a field of it cannot change.
     Anew,
-    /// It is there and not ours; these apply it too, and may keep fields that differ.
-    TakeOver(Vec<String>),
+    /// It is there and not ours.
+    TakeOver(Stranger),
     /// It is handed over by this runtime, as it is.
     Move(Arc<str>),
+}
+
+/// Whose an object is that is there without being ours.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Stranger {
+    /// Who applies it too, and may keep fields that differ.
+    pub(super) appliers: Vec<String>,
+    /// The Helm release whose marks it bears.
+    pub(super) release: Option<Release>,
 }
 
 /// An object that may not be applied.
@@ -73,13 +83,34 @@ pub(super) struct RefusedObject {
     pub(super) message: String,
 }
 
+impl RefusedObject {
+    fn of(error: &ApplyError, key: ObjectKey) -> Self {
+        let message = error.to_string().trim_start_matches(&key.to_string()).trim().to_owned();
+        Self { key, reason: error.reason().as_str(), message }
+    }
+}
+
+impl Stranger {
+    /// Whom a component takes it from that takes the place of this release, or the other release that has it.
+    fn taken_over(mut self, ours: &Release, adoption: Adoption) -> Result<Self, Release> {
+        match self.release.take() {
+            Some(other) if other != *ours && adoption != Adoption::Always => return Err(other),
+            release => self.release = release,
+        }
+        if adoption == Adoption::Always {
+            self.appliers.clear();
+        }
+        Ok(self)
+    }
+}
+
 /// What a cluster says beyond the plan; nothing, where there is none.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     /// Components that somebody suspended.
     pub(super) suspended: BTreeSet<Arc<str>>,
-    /// Objects that are there without being ours, and who applies them.
-    pub(super) strangers: BTreeMap<ObjectKey, Vec<String>>,
+    /// Objects that are there without being ours.
+    pub(super) strangers: BTreeMap<ObjectKey, Stranger>,
     /// Objects of which others changed only what they may.
     pub(super) fine: BTreeSet<ObjectKey>,
     /// Objects that are made anew.
@@ -176,15 +207,17 @@ impl Part {
                 }
                 (Action::Create, Some(_)) if once => PlannedAction::Plan(Action::Leave),
                 (Action::Create, Some(_)) if spec.adoption == Adoption::Never && !seen.known.contains(&step.key) => {
-                    let error = ApplyError::Exists { object: step.key.clone() };
-                    let message = error.to_string().trim_start_matches(&step.key.to_string()).trim().to_owned();
-                    refusals.push(RefusedObject { key: step.key, reason: error.reason().as_str(), message });
+                    refusals.push(RefusedObject::of(&ApplyError::Exists { object: step.key.clone() }, step.key));
                     continue;
                 }
-                (Action::Create, Some(appliers)) => {
-                    let kept = spec.adoption != Adoption::Always;
-                    PlannedAction::TakeOver(if kept { appliers } else { Vec::new() })
-                }
+                (Action::Create, Some(stranger)) => match stranger.taken_over(&component.release, spec.adoption) {
+                    Ok(stranger) => PlannedAction::TakeOver(stranger),
+                    Err(release) => {
+                        let error = ApplyError::Released { object: step.key.clone(), release };
+                        refusals.push(RefusedObject::of(&error, step.key));
+                        continue;
+                    }
+                },
                 (Action::Update | Action::Repair, _) if seen.anew.contains(&step.key) => PlannedAction::Anew,
                 (action, _) => PlannedAction::Plan(action),
             };

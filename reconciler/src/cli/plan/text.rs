@@ -8,7 +8,7 @@ use reeve_reconciler_engine::plan::{Action, Removal};
 use serde_json::{Map, Value, json};
 
 use super::Group;
-use super::runtime_plan::{Part, PlannedAction, RuntimePlan, SkipReason};
+use super::runtime_plan::{Part, PlannedAction, RuntimePlan, SkipReason, Stranger};
 use crate::cli::style::{Paint, Style};
 use crate::cli::text::{count, harmless, in_runtimes};
 
@@ -162,7 +162,7 @@ fn actions(part: &Part, style: Style, runtimes: usize, tally: &mut Tally, shown:
                 let note = " (deleted and made anew, since a field cannot change)";
                 (&mut tally.update, Paint::Changed, '~', note)
             }
-            PlannedAction::TakeOver(appliers) => (&mut tally.take_over, Paint::Changed, '~', &*stranger(appliers)),
+            PlannedAction::TakeOver(from) => (&mut tally.take_over, Paint::Changed, '~', &*stranger(from)),
             PlannedAction::Move(from) => {
                 (&mut tally.moves, Paint::Changed, '~', &*format!(" (moves here from runtime {from}, as it is)"))
             }
@@ -173,11 +173,12 @@ fn actions(part: &Part, style: Style, runtimes: usize, tally: &mut Tally, shown:
     }
 }
 
-fn stranger(appliers: &[String]) -> String {
-    match appliers {
-        [] => " (is there already, and is taken over)".to_owned(),
+fn stranger(Stranger { appliers, release }: &Stranger) -> String {
+    let of = release.as_ref().map(|release| format!(" as part of Helm release {release}")).unwrap_or_default();
+    match appliers.as_slice() {
+        [] => format!(" (is there already{of}, and is taken over)"),
         names => format!(
-            " (is there already, and is taken over unless what {} applies differs: `reeve diff --live` tells)",
+            " (is there already{of}, and is taken over unless what {} applies differs: `reeve diff --live` tells)",
             names.join(", ")
         ),
     }

@@ -1,7 +1,8 @@
 //! Objects that were there before.
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{DeleteParams, PostParams};
+use kube::ResourceExt as _;
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use reeve_crds::State;
 use reeve_tests::eventually;
 use serde_json::json;
@@ -133,4 +134,72 @@ async fn what_a_policy_would_not_let_in_again_is_not_deleted() {
         .await
         .unwrap();
     fixture.comes_to_say("settings", "two").await;
+}
+
+/// A `ConfigMap` with the marks of a Helm release.
+fn installed(fixture: &Fixture, name: &str, release: &str) -> ConfigMap {
+    let marks = json!({ "meta.helm.sh/release-name": release, "meta.helm.sh/release-namespace": fixture.target });
+    let labels = json!({ "app.kubernetes.io/managed-by": "Helm" });
+    let metadata = json!({ "name": name, "labels": labels, "annotations": marks });
+    let object =
+        json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": { "say": "helm", "old": "x" } });
+    serde_json::from_value(object).unwrap()
+}
+
+#[tokio::test]
+async fn objects_of_the_release_that_a_component_replaces_are_taken_over_whole() {
+    let fixture = Fixture::new("release").await;
+    let maps = fixture.there::<ConfigMap>();
+    // Helm 3 creates, Helm 4 applies; Flux does either under its own name.
+    let by = PostParams { field_manager: Some("helm".to_owned()), ..PostParams::default() };
+    maps.create(&by, &installed(&fixture, "three", "shop")).await.unwrap();
+    for (name, manager) in [("four", "helm"), ("flux", "helm-controller")] {
+        let apply = Patch::Apply(installed(&fixture, name, "shop"));
+        maps.patch(name, &PatchParams::apply(manager), &apply).await.unwrap();
+    }
+    let names = ["three", "four", "flux"];
+    let uids = async || {
+        let mut uids = Vec::new();
+        for name in names {
+            uids.push(maps.get(name).await.unwrap().uid());
+        }
+        uids
+    };
+    let before = uids().await;
+    let manifests: String = names.iter().map(|name| config(name, "git")).collect();
+    fixture.component_with("web", "1.0.0", "{ releaseName: shop }", &manifests);
+    let commit = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&commit).await;
+    assert_eq!(uids().await, before);
+    for name in names {
+        let map = maps.get(name).await.unwrap();
+        assert_eq!(map.data.clone().unwrap().into_iter().collect::<Vec<_>>(), [("say".to_owned(), "git".to_owned())]);
+        assert_eq!(map.labels()["app.kubernetes.io/managed-by"], "reeve");
+        assert!(!map.annotations().keys().any(|key| key.starts_with("meta.helm.sh/")), "{:?}", map.annotations());
+        let managers: Vec<_> = map.managed_fields().iter().filter_map(|entry| entry.manager.as_deref()).collect();
+        assert!(managers.iter().all(|manager| manager.starts_with("reeve:")), "{managers:?}");
+    }
+}
+
+#[tokio::test]
+async fn objects_of_another_release_are_taken_over_only_if_the_policy_says_so() {
+    let fixture = Fixture::new("foreign").await;
+    let by = PostParams { field_manager: Some("helm".to_owned()), ..PostParams::default() };
+    let maps = fixture.there::<ConfigMap>();
+    maps.create(&by, &installed(&fixture, "settings", "shop")).await.unwrap();
+    fixture.component("web", "1.0.0", &config("settings", "git"));
+    fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    let refused = fixture.component_is("web", State::Warning, "Conflict").await.status.unwrap().failure.unwrap();
+    let release = format!("belongs to Helm release {}/shop", fixture.target);
+    assert!(refused.message.contains(&release), "{}", refused.message);
+    assert_eq!(fixture.says("settings").await.unwrap(), "helm");
+    assert!(maps.get("settings").await.unwrap().annotations().contains_key("meta.helm.sh/release-name"));
+    fixture.runtime(&fixture.runtime, "policy: { adoption: Always }\n");
+    fixture.push();
+    fixture.comes_to_say("settings", "git").await;
+    fixture.component_is("web", State::Ready, "Succeeded").await;
 }

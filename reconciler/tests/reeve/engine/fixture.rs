@@ -110,6 +110,11 @@ impl Fixture {
     /// As [`component`](Self::component), with what `fleet.yaml` says of it.
     pub(crate) fn component_with(&self, name: &str, version: &str, options: &str, manifests: &str) {
         self.chart(name, version, manifests);
+        self.use_chart(name, version, options);
+    }
+
+    /// Has all runtimes use the chart of this name, which is there.
+    pub(crate) fn use_chart(&self, name: &str, version: &str, options: &str) {
         self.components.lock().unwrap().insert(name.to_owned(), (version.to_owned(), options.to_owned()));
         self.list_components();
     }

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::random::Random;
 use crate::desired::{Desired, DesiredComponent, DesiredObject, Revision, Stage};
+use crate::owner::Release;
 use crate::payload::{Options, Prune};
 
 /// The namespace of Runtimes.
@@ -56,6 +57,7 @@ fn component(
         version: "1.0.0".into(),
         channel: None,
         namespace: "shop".into(),
+        release: Release::new("shop".into(), name.into()),
         target: ComponentTarget::Runtime,
         depends_on,
         service_account: None,

@@ -13,6 +13,7 @@ use crate::error::ReconcileError;
 use crate::health::{Health, HealthState};
 use crate::inventory::Entry;
 use crate::live::Live;
+use crate::owner::Release;
 use crate::payload::{Options, Prune};
 use crate::plan::View;
 use crate::runtime::component::{ComponentState, Phase};
@@ -69,6 +70,7 @@ fn waited(error: ReconcileError) -> ComponentState {
         version: "1.0.0".into(),
         channel: None,
         namespace: "shop".into(),
+        release: Release::new("shop".into(), "web".into()),
         target: ComponentTarget::Runtime,
         depends_on: Vec::new(),
         service_account: None,

@@ -92,7 +92,8 @@ impl LiveDiff<'_> {
 
     /// As whom a component is applied, if that was asked for.
     pub(super) fn applier(&self, component: &DesiredComponent) -> Applier {
-        self.applier_of(component.target, component.service_account.as_ref())
+        let applier = self.applier_of(component.target, component.service_account.as_ref());
+        Applier { release: Some(component.release.clone()), ..applier }
     }
 
     pub(super) fn applier_of(&self, target: ComponentTarget, named: Option<&Arc<str>>) -> Applier {
@@ -112,6 +113,7 @@ impl LiveDiff<'_> {
             watch_cache: self.access.watch_cache.clone(),
             account,
             owner: self.access.owner(&self.desired_runtime.runtime),
+            release: None,
             adoption: spec.adoption,
             recreate: spec.recreate,
             clock: Clock::system(),
