@@ -9,7 +9,7 @@ pub use reeve_renderer_objects::bundle::{
 };
 
 use crate::cache::Outcome;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::object::scope::Scopes;
 use crate::object::{Draft, ObjectKey, Origin};
 use crate::resolve::{Resolved, ResolvedComponent};
@@ -41,7 +41,14 @@ pub(crate) fn assemble(resolved: &Resolved, drafts: &Drafts<'_>, most: usize) ->
             findings.extend(foreign(resolved, component, &object));
             let owner = (component.name.clone(), draft.origin.clone());
             if let Some(first) = owners.insert((component.target, object.key.clone()), owner) {
-                findings.push(twice(&object, component, &first));
+                let mut finding = twice(&object, component, &first);
+                if is_repeated(component, &object, &objects) {
+                    finding.severity = Severity::Warning;
+                    finding.runtimes.push(resolved.runtime.name.clone());
+                    warnings.push(finding);
+                    continue;
+                }
+                findings.push(finding);
             }
             objects.push(object);
         }
@@ -89,6 +96,11 @@ fn foreign(resolved: &Resolved, component: &ResolvedComponent, object: &Object) 
         ),
     };
     Some(Diagnostic::error(code, message).at(object.origin.location()).help(help))
+}
+
+/// Whether a chart of Helm's writes the very same object twice, which `helm template` shows as it is.
+fn is_repeated(component: &ResolvedComponent, object: &Object, before: &[Object]) -> bool {
+    component.helm.is_some() && before.iter().any(|other| other.key == object.key && other.value == object.value)
 }
 
 fn twice(object: &Object, component: &ResolvedComponent, first: &(Arc<str>, Origin)) -> Diagnostic {

@@ -169,11 +169,13 @@ fn helm_charts(
     drafts: &mut Vec<Draft>,
     findings: &mut Vec<Diagnostic>,
 ) {
-    // A chart that takes part under two names has its definitions once.
+    // A definition that several charts bring counts once: Helm creates the first, and leaves it as it is from then on.
     let mut seen = BTreeSet::new();
     for (_, enabled) in helm.all() {
-        for plain in enabled.chart.crds.iter().filter(|plain| seen.insert(plain.file.clone())) {
-            collect(object::drafts(&plain.file, &plain.documents, Manners::Helm, |line| line), drafts, findings);
+        for plain in &enabled.chart.crds {
+            let found = object::drafts(&plain.file, &plain.documents, Manners::Helm, |line| line);
+            let first = |draft: &Draft| seen.insert((draft.group().to_owned(), draft.kind.clone(), draft.name.clone()));
+            collect(found.map(|all| all.into_iter().filter(first).collect()), drafts, findings);
         }
     }
     let scope = facts.scope(component, "").data("Values", Value::Dict(component.values.with_floats()));

@@ -313,6 +313,8 @@ pub(super) enum Kind {
     Either(bool, Vec<Expression>),
     /// Go: a function.
     Function(Box<FunctionCall>),
+    /// Go: a pipeline in brackets that sets a variable, and gives what it sets.
+    Assign(Box<(u32, Expression)>),
     /// Go: what can be read and never be run: the error of running it.
     Failing(Arc<str>),
 }

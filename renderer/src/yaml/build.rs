@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::{Content, Dialect, Entry, Node, Problem, Span};
+use crate::number;
 use crate::value::{MAX_DEPTH, Value};
 
 /// The document under construction.
@@ -42,6 +43,22 @@ struct Anchored {
     nodes: u64,
 }
 
+/// The name of a key that is not text, as Helm's reader makes one for JSON: of a number it writes the value, not the text,
+/// and of a fraction no more than single precision has.
+fn helm_key(value: &Value) -> Option<Arc<str>> {
+    match value {
+        Value::Bool(truth) => Some(truth.to_string().into()),
+        Value::Int(number) => Some(number.to_string().into()),
+        Value::Float(number) => {
+            #[expect(clippy::cast_possible_truncation, reason = "as Helm's reader does it")]
+            let single = *number as f32;
+            let shortest = format!("{single:e}").parse().ok().filter(|shortest: &f64| shortest.is_finite())?;
+            Some(number::general(shortest).into())
+        }
+        Value::Null | Value::Text(_) | Value::List(_) | Value::Dict(_) => None,
+    }
+}
+
 impl Builder {
     pub(super) fn new(dialect: Dialect, nodes: u64) -> Self {
         Self {
@@ -70,8 +87,9 @@ impl Builder {
             if plain && text == "<<" {
                 *key = Some(Key::Merge);
             } else {
-                let name = match &node.content {
-                    Content::Scalar(Value::Text(same)) => same.clone(),
+                let name = match (&node.content, self.dialect) {
+                    (Content::Scalar(Value::Text(same)), _) => same.clone(),
+                    (Content::Scalar(value), Dialect::Helm) => helm_key(value).unwrap_or_else(|| text.into()),
                     _ => text.into(),
                 };
                 *key = Some(Key::Name(name, node.span));

@@ -192,8 +192,10 @@ impl<'t> FastPath<'t, '_> {
         self.pay()?;
         match key {
             Key::Quoted(text) => Some(self.interner.get(&text)),
+            // A number that is not written as it prints has another name in Helm's dialect.
             Key::Plain(text) => match scalar::meaning(text, Dialect::Strict).ok()? {
-                Some(Value::Null) => None,
+                Some(Value::Int(number)) if number.to_string() != text => None,
+                Some(Value::Null | Value::Float(_)) => None,
                 _ => Some(self.interner.get(text)),
             },
         }

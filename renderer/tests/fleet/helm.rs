@@ -203,3 +203,51 @@ fn a_component_may_have_another_name_for_its_release() {
     let bundle = bundle(&tree, "us-1", &NoCache);
     assert_eq!(&*bundle.components[0].name, "web");
 }
+
+#[test]
+fn a_definition_that_several_charts_bring_counts_once_and_the_outer_one_wins() {
+    let definition = |by: &str| {
+        format!(
+            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: things.example.com\n  annotations: {{by: {by}}}\nspec: {{group: example.com, scope: Namespaced, names: {{kind: Thing, plural: things}}, versions: []}}\n"
+        )
+    };
+    let tree = tree(&[
+        ("charts/web/1.0.0/crds/things.yaml", &definition("outer")),
+        ("charts/web/1.0.0/charts/sub/crds/things.yaml", &definition("inner")),
+    ]);
+    let bundle = bundle(&tree, "us-1", &NoCache);
+    let by = |object: &reeve_renderer::bundle::Object| {
+        let json = serde_json::Value::from(&Value::Dict(object.value.clone()));
+        json["metadata"]["annotations"]["by"].as_str().map(str::to_owned)
+    };
+    let definitions: Vec<String> = bundle.components[0].objects.iter().filter_map(by).collect();
+    assert_eq!(definitions, ["outer"]);
+}
+
+#[test]
+fn the_same_object_twice_in_a_chart_is_one_object_and_a_warning() {
+    let account = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: web}\n";
+    let first = ("charts/web/1.0.0/templates/one.yaml", account);
+    let twice = tree(&[first, ("charts/web/1.0.0/templates/two.yaml", account)]);
+    let bundle = bundle(&twice, "us-1", &NoCache);
+    let accounts = bundle.components[0].objects.iter().filter(|object| &*object.key.kind == "ServiceAccount");
+    assert_eq!(accounts.count(), 1);
+    let warnings: Vec<&str> = bundle.warnings.iter().map(|warning| warning.code).collect();
+    assert_eq!(warnings, ["duplicate-object"]);
+    let other = format!("{account}automountServiceAccountToken: false\n");
+    let differing = tree(&[first, ("charts/web/1.0.0/templates/two.yaml", &other)]);
+    let found = crate::repository::findings(&differing);
+    assert!(found.iter().any(|finding| finding.code == "duplicate-object" && finding.is_error()), "{found:?}");
+}
+
+#[test]
+fn a_text_at_the_end_of_a_template_ends_with_one_line_break_as_in_helm() {
+    for text in ["|\n    a", "|\n    a\n\n", "|+\n    a\n\n", "|\n    a\n---\n"] {
+        let template = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: text}}\ndata:\n  text: {text}");
+        let bundle = bundle(&tree(&[("charts/web/1.0.0/templates/text.yaml", &template)]), "us-1", &NoCache);
+        let object =
+            bundle.components[0].objects.iter().find(|object| &*object.key.name == "text").expect("it is there");
+        let json = serde_json::Value::from(&Value::Dict(object.value.clone()));
+        assert_eq!(json["data"]["text"], "a\n", "{text:?}");
+    }
+}

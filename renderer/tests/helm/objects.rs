@@ -26,8 +26,8 @@ pub(crate) fn is_left_out(object: &Value) -> bool {
 /// The objects in a stream of YAML, as an API server would read each document: the last of two equal keys wins.
 pub(crate) fn read(text: &str) -> Result<Objects, String> {
     let mut objects = Objects::new();
-    for document in text.split("\n---\n") {
-        let document = document.strip_prefix("---\n").unwrap_or(document);
+    for document in text.split_inclusive("\n---\n") {
+        let document = document.strip_suffix("---\n").unwrap_or(document);
         for part in serde_yaml::Deserializer::from_str(document) {
             let value = serde_yaml::Value::deserialize(part).map_err(|error| format!("{error}: {document}"))?;
             add(json(value)?, &mut objects);

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::Evaluator;
+use super::{Evaluator, go};
 use crate::failure::Failure;
 use crate::template::fault::{Fault, quoted};
 use crate::template::item::Item;
@@ -34,6 +34,12 @@ impl<'a> Evaluator<'a> {
             Kind::Field(field) => self.fields(field, expression.span)?,
             Kind::Function(call) => self.go_function(call, expression.span)?,
             Kind::Either(wanted, arguments) => self.go_either(*wanted, arguments)?,
+            Kind::Assign(parts) => {
+                let (slot, value) = &**parts;
+                let item = go::settled(self.evaluate(value)?);
+                self.set_slot(*slot, item.clone());
+                item
+            }
             Kind::Failing(message) => return Err(self.fault("template-type", expression.span, &**message)),
             _ => Item::Data(self.computed(expression)?),
         };
@@ -77,6 +83,7 @@ impl<'a> Evaluator<'a> {
             | Kind::Field(_)
             | Kind::Function(_)
             | Kind::Either(..)
+            | Kind::Assign(_)
             | Kind::Failing(_) => Ok(Value::Null),
         }
     }

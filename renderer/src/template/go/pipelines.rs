@@ -214,12 +214,16 @@ impl Parser<'_> {
                 self.next_solid();
                 self.deeper(span)?;
                 let known = self.scope.visible.len();
-                let pipeline = self.pipeline(Token::CloseBracket, "brackets", 1)?;
+                let Pipeline { variables, declares, mut value } = self.pipeline(Token::CloseBracket, "brackets", 1)?;
+                if let Some(variable) = variables.first().filter(|_| !declares) {
+                    let (slot, set) = self.variable_slot(variable, declares, value);
+                    value = Expression { span: set.span, kind: Kind::Assign(Box::new((slot, set))) };
+                }
                 self.scope.visible.truncate(known);
                 self.depth -= 1;
                 let end = self.lexemes.get(self.at.saturating_sub(1)).map_or(span.end, |last| last.span.end);
                 let whole = Span { start: span.start, end };
-                return Ok(Some(Operand::Bare(Expression { span: whole, ..pipeline.value })));
+                return Ok(Some(Operand::Bare(Expression { span: whole, ..value })));
             }
             _ => return Ok(None),
         };

@@ -87,23 +87,23 @@ impl Parser<'_> {
         match pipeline.variables.as_slice() {
             [] => Ok(Statement::Print(pipeline.value)),
             [variable, ..] => {
-                let slot = self.variable_slot(variable, pipeline.declares)?;
-                Ok(Statement::Assign(slot, pipeline.value))
+                let (slot, value) = self.variable_slot(variable, pipeline.declares, pipeline.value);
+                Ok(Statement::Assign(slot, value))
             }
         }
     }
 
-    /// The slot of a variable that is declared, or of the one that is set.
-    fn variable_slot(&mut self, variable: &Lexeme, declares: bool) -> Result<u32, Mistake> {
+    /// The slot of a variable that is declared, or of the one that is set, and what it is set to. One that is set and was
+    /// never declared is known from there on, as in Go, and an error when it is run.
+    pub(super) fn variable_slot(&mut self, variable: &Lexeme, declares: bool, value: Expression) -> (u32, Expression) {
         let name = self.source(variable.span);
-        if declares {
-            return Ok(self.scope.declare(name));
-        }
         match self.scope.find(name) {
-            Some(slot) => Ok(slot),
-            // Set where it was never declared: seen by nobody.
-            None if self.scope.is_elsewhere(name) => Ok(self.scope.slot(name)),
-            None => Err(unknown_variable(name, variable.span)),
+            Some(slot) if !declares => (slot, value),
+            None if !declares => {
+                let message = format!("the variable `{name}` is not declared");
+                (self.scope.declare(name), Expression { span: variable.span, kind: Kind::Failing(message.into()) })
+            }
+            _ => (self.scope.declare(name), value),
         }
     }
 
@@ -156,9 +156,12 @@ impl Parser<'_> {
     fn branch(&mut self, node: &mut Choose, is_with: bool) -> Result<(Ending, Span), Mistake> {
         let Pipeline { variables, declares, value } =
             self.pipeline(Token::Close, if is_with { "with" } else { "if" }, 1)?;
-        let variable = match variables.first() {
-            Some(variable) => Some(self.variable_slot(variable, declares)?),
-            None => None,
+        let (variable, value) = match variables.first() {
+            Some(variable) => {
+                let (slot, value) = self.variable_slot(variable, declares, value);
+                (Some(slot), value)
+            }
+            None => (None, value),
         };
         let inner = self.scope.visible.len();
         let outer_dot = self.scope.dot;
@@ -176,10 +179,12 @@ impl Parser<'_> {
         self.deeper(span)?;
         let known = self.scope.visible.len();
         let elsewhere = self.scope.elsewhere.len();
-        let Pipeline { variables, declares, value } = self.pipeline(Token::Close, "range", 2)?;
+        let Pipeline { variables, declares, mut value } = self.pipeline(Token::Close, "range", 2)?;
         let mut slots = Vec::new();
         for variable in &variables {
-            slots.push(self.variable_slot(variable, declares)?);
+            let slot;
+            (slot, value) = self.variable_slot(variable, declares, value);
+            slots.push(slot);
         }
         let (key, item) = match slots.as_slice() {
             [] => (None, None),

@@ -189,3 +189,53 @@
 {{ toString 1.0 }} {{ toString 1e21 }} {{ 1.0 }} {{ float64 "1.50" }} {{ int "010" }} {{ int64 "0x10" }} {{ atoi "5" }} {{ toDecimal "777" }}
 =====
 {{ toString nil }}|{{ toString true }}|{{ toString (list 1 "a") }}|{{ toStrings (list 1 "a") }}
+=====
+{{ if false }}{{ $x = 1 }}{{ end }}a variable that is set and never declared
+=====
+{{ if true }}{{ $x = 1 }}{{ end }}a variable that is set and never declared
+=====
+{{ $x = 1 }}
+=====
+{{ $x = 1 }}{{ $x }}
+=====
+{{ if false }}{{ $x = 1 }}{{ $x }}{{ end }}nobody asks
+=====
+{{ if false }}{{ $x = 1 }}{{ end }}{{ $x }}
+=====
+{{ if false }}{{ $x = 1 }}{{ else }}{{ $x }}{{ end }}
+=====
+{{ if false }}{{ $x = 1 }}{{ else }}{{ $x := 2 }}{{ $x }}{{ end }}
+=====
+{{ if false }}{{ $x := 1 }}{{ else }}{{ $x = 2 }}{{ end }}the other branch declares it
+=====
+{{ range list }}{{ $x = 1 }}{{ else }}{{ $x = 2 }}{{ end }}
+=====
+{{ range list }}{{ $x = 1 }}{{ end }}no turn
+=====
+{{ with $x = 1 }}a{{ end }}
+=====
+{{ if $x = 1 }}a{{ end }}
+=====
+{{ if false }}{{ if $x = 1 }}a{{ end }}{{ end }}nobody asks
+=====
+{{ range $x = list }}a{{ else }}b{{ end }}
+=====
+{{ range $x = list 1 }}a{{ else }}b{{ end }}
+=====
+{{ range $i, $x = list 1 }}a{{ end }}
+=====
+{{ if false }}{{ range $i, $x = list 1 }}{{ $x }}{{ end }}{{ end }}nobody asks
+=====
+{{ if false }}{{ ($x = 1) }}{{ end }}nobody asks
+=====
+{{ if false }}{{ $x = 1 }}{{ end }}{{ $x := 3 }}{{ if true }}{{ $x = 4 }}{{ end }}{{ $x }}
+=====
+{{ range $k, $v := fromYaml "n: 1\ny: 2\non: 3\nOff: 4\nyes: 5" }}{{ $k }}={{ $v }} {{ end }}
+=====
+{{ range $k, $v := fromYaml "1.0: 1\n0x10: 2\n1e3: 3\n0644: 4\n-0.0: 5\n1.5: 6\n1e21: 7\n0.1: 8\n+2: 9" }}{{ $k }}={{ $v }} {{ end }}
+=====
+{{ range $k, $v := fromYaml "true: a\n123456789: c\n16777217.0: d\n2001-01-01: e\n12:30: f" }}{{ $k }}={{ $v }} {{ end }}
+=====
+{{ ($x = 1) }}
+=====
+{{ if true }}{{ $x := 1 }}{{ ($x = 2) }}{{ $x }}{{ end }}
