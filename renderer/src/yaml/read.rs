@@ -31,6 +31,7 @@ pub fn documents(text: &str, options: &Options) -> Result<Vec<Node>, Vec<Problem
 
 fn parsed(text: &str, options: &Options) -> Result<Vec<Node>, Vec<Problem>> {
     let mut builder = Builder::new(options.dialect, options.nodes);
+    let end = unbroken_end(text, options.dialect);
     let mut reading = granit_parser::Options::default();
     reading.set_emit_comments(false);
     for event in Parser::new_from_str_with_options(text, reading) {
@@ -38,13 +39,15 @@ fn parsed(text: &str, options: &Options) -> Result<Vec<Node>, Vec<Problem>> {
             break;
         }
         match event {
-            Ok((event, span)) => match handle_event(&mut builder, event, &span, options.dialect) {
-                Ok(()) => {}
-                Err(stop) => {
-                    builder.problems.push(stop);
-                    break;
+            Ok((event, span)) => {
+                match handle_event(&mut builder, unbroken(event, &span, end), &span, options.dialect) {
+                    Ok(()) => {}
+                    Err(stop) => {
+                        builder.problems.push(stop);
+                        break;
+                    }
                 }
-            },
+            }
             Err(error) => {
                 builder.problems.push(syntax(text, &error));
                 break;
@@ -57,7 +60,7 @@ fn parsed(text: &str, options: &Options) -> Result<Vec<Node>, Vec<Problem>> {
 /// The documents of a text as data. The same as [`documents`] without positions, and much faster for the usual style.
 /// Texts that come again are shared with what was read before.
 pub fn values(text: &str, options: &Options, interner: &mut Interner) -> Result<Vec<Document>, Vec<Problem>> {
-    // What the plain style means is the same in every dialect.
+    // What the plain style means is the same in every dialect; a block without a line break at its end is not of it.
     if let Some(documents) = fast_path::documents(text, options.nodes, interner) {
         return Ok(documents);
     }
@@ -66,6 +69,27 @@ pub fn values(text: &str, options: &Options, interner: &mut Interner) -> Result<
         Err(deep) => Err(vec![Problem::new("yaml-limit", node.span, deep.to_string())]),
     };
     documents(text, options)?.iter().map(value).collect()
+}
+
+/// Where a text ends, in characters, if its last line has no line break and Helm's reader is to see that.
+fn unbroken_end(text: &str, dialect: Dialect) -> Option<usize> {
+    let last = text.rsplit('\n').next().unwrap_or_default();
+    (dialect == Dialect::Helm && !last.trim().is_empty()).then(|| text.chars().count())
+}
+
+/// A block of text whose last line has no line break holds none there either, for Helm's reader; the parser adds one.
+fn unbroken<'e>(event: Event<'e>, at: &ParserSpan, end: Option<usize>) -> Event<'e> {
+    use granit_parser::ScalarStyle::{Folded, Literal};
+    match event {
+        Event::Scalar(text, style @ (Literal | Folded), anchor, tag) if Some(at.end.index()) == end => {
+            let text = match text.strip_suffix('\n') {
+                Some(without) => without.to_owned().into(),
+                None => text,
+            };
+            Event::Scalar(text, style, anchor, tag)
+        }
+        event => event,
+    }
 }
 
 fn handle_event(builder: &mut Builder, event: Event<'_>, at: &ParserSpan, dialect: Dialect) -> Result<(), Problem> {

@@ -161,3 +161,30 @@ fn the_place_of_a_value_is_that_of_its_key() {
     assert_eq!(at("a.b[1].c"), Some((4, 7)));
     assert_eq!(at("a.x"), None);
 }
+
+#[test]
+fn a_block_without_a_line_break_at_the_end_of_the_text_has_none_for_helm() {
+    let last = |text: &str, dialect| {
+        let options = Options { dialect, ..Options::default() };
+        let by_position = documents(text, &options).unwrap()[0].to_value().unwrap();
+        let as_data = values(text, &options, &mut Interner::default()).unwrap().remove(0).value;
+        assert_eq!(by_position, as_data, "{text:?}");
+        serde_json::Value::from(&as_data).to_string()
+    };
+    for (text, expected) in [
+        ("a: |\n  x", r#"{"a":"x"}"#),
+        ("a: |\n  x\n", r#"{"a":"x\n"}"#),
+        ("a: |\n  x\n  ", r#"{"a":"x\n"}"#),
+        ("a: |+\n  x", r#"{"a":"x"}"#),
+        ("a: >\n  x\n  y", r#"{"a":"x y"}"#),
+        ("a: |-\n  x", r#"{"a":"x"}"#),
+        ("a: |\n  \u{e4}\n\n  y", "{\"a\":\"\u{e4}\\n\\ny\"}"),
+        ("a: |\n  x\nb: 1", r#"{"a":"x\n","b":1}"#),
+        ("a: |\n  x\n# end", r#"{"a":"x\n"}"#),
+        ("- b: |\n    x\n- |\n  y", r#"[{"b":"x\n"},"y"]"#),
+        ("a: \"x\"", r#"{"a":"x"}"#),
+    ] {
+        assert_eq!(last(text, Dialect::Helm), expected, "{text:?}");
+    }
+    assert_eq!(last("a: |\n  x", Dialect::Strict), r#"{"a":"x\n"}"#);
+}

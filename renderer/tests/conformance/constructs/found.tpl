@@ -239,3 +239,9 @@
 {{ ($x = 1) }}
 =====
 {{ if true }}{{ $x := 1 }}{{ ($x = 2) }}{{ $x }}{{ end }}
+=====
+{{ fromYaml "a: |\n  x" | toJson }} {{ fromYaml "a: |\n  x\n" | toJson }} {{ fromYaml "a: >\n  x\n  y" | toJson }}
+=====
+{{ fromYaml "a: |+\n  x" | toJson }} {{ fromYaml "a: |\n  x\n  " | toJson }} {{ fromYaml "a: |\n  x\n# end" | toJson }}
+=====
+{{ fromYamlArray "- |\n  y" | toJson }} {{ fromYaml "a: |\n  x\n\n  y" | toJson }}
