@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::{ACCEPT, CONTENT_TYPE};
+use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::DynamicObject;
+use kube::api::{DynamicObject, ListParams};
 use kube::{Api, Client, Resource as _};
 use reeve_crds::Reason;
 use reeve_crds::runtime::policy::{Adoption, Recreate};
@@ -144,6 +145,18 @@ impl Applier {
         let got = self.answered(self.in_time(api.get_opt(&key.name)).await);
         let got = got.map_err(|api_error| ApplyError::Refused { object: key.clone(), api_error })?;
         Ok(got.and_then(|object| serde_json::to_value(object).ok()))
+    }
+
+    /// Whether Helm has a record of the release that the component takes the place of. Who may not look sees none.
+    pub async fn is_installed_by_helm(&self) -> Result<bool, ApplyError> {
+        let Some(release) = &self.release else { return Ok(false) };
+        let records: Api<Secret> = Api::namespaced(self.client()?, release.namespace());
+        let selected = ListParams::default().labels(&release.record()).limit(1);
+        match self.answered(self.in_time(records.list_metadata(&selected)).await) {
+            Ok(found) => Ok(!found.items.is_empty()),
+            Err(api_error) if api_error.reason == Reason::Forbidden => Ok(false),
+            Err(api_error) => Err(ApplyError::Release { release: release.clone(), api_error }),
+        }
     }
 
     async fn refuse_if_there(&self, client: &Client, object: &DesiredObject, kind: &Kind) -> Result<(), ApplyError> {

@@ -13,7 +13,7 @@ use reeve_crds::runtime_component::ComponentTarget;
 use reeve_renderer_objects::bundle::{self, Bundle, BundleComponent, Object};
 use reeve_renderer_objects::diagnostic::Diagnostic;
 use reeve_renderer_objects::health::HealthRule;
-use reeve_renderer_objects::hook::Hook;
+use reeve_renderer_objects::hook::{Hook, Phase};
 use reeve_renderer_objects::key::{ObjectKey, Origin};
 use serde_json::Value;
 
@@ -115,6 +115,20 @@ pub struct DesiredJob {
     pub object: DesiredObject,
     /// When it runs.
     pub hook: Hook,
+}
+
+impl DesiredJob {
+    /// Whether it runs on this occasion. What Helm installed is not installed once more: of that, what runs is what runs
+    /// on every upgrade too.
+    pub fn runs_on(&self, occasion: Phase, is_installed: bool) -> bool {
+        let has = |phase| self.hook.phases.contains(&phase);
+        has(occasion) && (!is_installed || has(occasion.of_upgrade()))
+    }
+
+    /// Whether it matters if Helm installed the component before.
+    pub fn is_for_install_alone(&self) -> bool {
+        self.hook.phases.iter().any(|phase| !self.hook.phases.contains(&phase.of_upgrade()))
+    }
 }
 
 impl Desired {

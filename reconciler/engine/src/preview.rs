@@ -82,8 +82,14 @@ pub fn ending(
     preview
 }
 
-/// The Jobs of a component that would run, given the digest at which it was last good and the Jobs that ran.
-pub fn jobs(component: &DesiredComponent, good: Option<&str>, runs: &[JobRun]) -> Vec<(ObjectKey, JobPhase)> {
+/// The Jobs of a component that would run, given the digest at which it was last good, the Jobs that ran, and whether Helm
+/// installed it before.
+pub fn jobs(
+    component: &DesiredComponent,
+    good: Option<&str>,
+    runs: &[JobRun],
+    is_installed: bool,
+) -> Vec<(ObjectKey, JobPhase)> {
     let occasions = match good {
         None => [Phase::PreInstall, Phase::PostInstall],
         Some(good) if *good == *component.digest => return Vec::new(),
@@ -99,7 +105,7 @@ pub fn jobs(component: &DesiredComponent, good: Option<&str>, runs: &[JobRun]) -
     };
     let phases = occasions.into_iter().zip([JobPhase::Before, JobPhase::After]);
     let due = |(occasion, phase): (Phase, JobPhase)| {
-        let jobs = component.jobs.iter().filter(move |job| job.hook.phases.contains(&occasion));
+        let jobs = component.jobs.iter().filter(move |job| job.runs_on(occasion, is_installed));
         jobs.filter(move |job| !ran(&job.object.key.name, phase)).map(move |job| (job.object.key.clone(), phase))
     };
     phases.flat_map(due).collect()

@@ -153,7 +153,7 @@ fn change(was: Option<&DesiredRuntime>, now: &DesiredRuntime, args: &PlanArgs) -
     let plan = preview(&now.desired, &model.inventory, &|key| model.live(key), &now.rules(owner));
     let due = now.desired.components.iter().map(|component| {
         let good = was.and_then(|was| was.component(&component.name));
-        (component.name.clone(), jobs(component, good.map(|good| &*good.digest), &[]))
+        (component.name.clone(), jobs(component, good.map(|good| &*good.digest), &[], false))
     });
     let mut seen = Seen { jobs: due.collect(), ..Seen::default() };
     RuntimePlan::of(&now.desired.components, &now.spec, plan, &mut seen, allowed(args))

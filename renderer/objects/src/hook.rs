@@ -24,6 +24,16 @@ pub enum Phase {
     PostUpgrade,
 }
 
+impl Phase {
+    /// The same occasion of something that is there already.
+    pub fn of_upgrade(self) -> Self {
+        match self {
+            Self::PreInstall | Self::PreUpgrade => Self::PreUpgrade,
+            Self::PostInstall | Self::PostUpgrade => Self::PostUpgrade,
+        }
+    }
+}
+
 /// When a hook's Job is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HookDeletion {

@@ -81,6 +81,14 @@ pub enum ApplyError {
         /// The release.
         release: Release,
     },
+    /// It cannot be seen whether Helm has a record of a release.
+    #[error("cannot look for the record of Helm release {release}: {}", api_error.message)]
+    Release {
+        /// The release.
+        release: Release,
+        /// What the server said.
+        api_error: ApiError,
+    },
     /// Others wrote it each time we were about to.
     #[error("{object} is being changed by others all the time")]
     Unsteady {
@@ -119,7 +127,7 @@ impl ApplyError {
     /// The object that it is about.
     pub fn object(&self) -> Option<&ObjectKey> {
         match self {
-            Self::Client { .. } => None,
+            Self::Client { .. } | Self::Release { .. } => None,
             Self::Kind { object, .. }
             | Self::WrongScope { object, .. }
             | Self::Refused { object, .. }
@@ -140,7 +148,7 @@ impl ApplyError {
             Self::Kind { cause: KindsError::Missing { .. }, .. } => Reason::MissingKind,
             Self::Kind { cause: KindsError::Ask { cause, .. }, .. } => ApiError::of(cause).reason,
             Self::WrongScope { .. } => Reason::Invalid,
-            Self::Refused { api_error, .. } => api_error.reason,
+            Self::Refused { api_error, .. } | Self::Release { api_error, .. } => api_error.reason,
             Self::Conflict { .. }
             | Self::Claimed { .. }
             | Self::Released { .. }
@@ -156,7 +164,7 @@ impl ApplyError {
         match self {
             Self::Client { .. } | Self::Stuck { .. } | Self::Unsteady { .. } => true,
             Self::Kind { cause: KindsError::Ask { cause, .. }, .. } => ApiError::of(cause).transient,
-            Self::Refused { api_error, .. } => api_error.transient,
+            Self::Refused { api_error, .. } | Self::Release { api_error, .. } => api_error.transient,
             Self::Kind { cause: KindsError::Missing { .. }, .. }
             | Self::WrongScope { .. }
             | Self::Conflict { .. }
@@ -170,7 +178,7 @@ impl ApplyError {
     /// How long the server asks to wait.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
-            Self::Refused { api_error, .. } => api_error.retry_after,
+            Self::Refused { api_error, .. } | Self::Release { api_error, .. } => api_error.retry_after,
             _ => None,
         }
     }

@@ -21,6 +21,16 @@ impl Release {
         Self { namespace, name }
     }
 
+    /// The namespace that its record is in.
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// Selects the record of what is installed.
+    pub fn record(&self) -> String {
+        format!("owner=helm,name={},status=deployed", self.name)
+    }
+
     /// The one whose marks an object bears. The label that Helm sets too is not asked for: charts write it themselves. A
     /// mark without a namespace is one of a release that nobody has.
     pub fn of(metadata: &ObjectMeta) -> Option<Self> {

@@ -66,7 +66,11 @@ impl ComponentRun {
 
     async fn run_jobs(&self, operation: Phase, phase: JobPhase, report: &mut Report) -> Result<(), ReconcileError> {
         let applier = self.applier();
-        for job in self.spec.desired.jobs.iter().filter(|job| job.hook.phases.contains(&operation)) {
+        let jobs = &self.spec.desired.jobs;
+        let is_new = self.spec.operation == Operation::Install;
+        let is_installed =
+            is_new && jobs.iter().any(DesiredJob::is_for_install_alone) && applier.is_installed_by_helm().await?;
+        for job in jobs.iter().filter(|job| job.runs_on(operation, is_installed)) {
             if self.spec.ran(job, phase) {
                 continue;
             }

@@ -10,7 +10,7 @@ use reeve_crds::{Runtime, RuntimeSpec};
 use reeve_reconciler_engine::apply::{Applier, ApplyError, DryRun};
 use reeve_reconciler_engine::clock::Clock;
 use reeve_reconciler_engine::cluster::{Account, KindsError};
-use reeve_reconciler_engine::desired::DesiredObject;
+use reeve_reconciler_engine::desired::{DesiredComponent, DesiredJob, DesiredObject};
 use reeve_reconciler_engine::fields::{Manager, is_written_by_helm};
 use reeve_reconciler_engine::inventory::Inventory;
 use reeve_reconciler_engine::live::Scope;
@@ -98,7 +98,9 @@ async fn plan_one(
     for component in components {
         let status = following.component(runtime, &component.name).and_then(|there| there.status.as_ref());
         let good = status.and_then(|status| status.last_good.as_ref()).map(|good| good.digest.as_str());
-        let due = jobs(component, good, status.map(|status| &status.jobs[..]).unwrap_or_default());
+        let is_new = good.is_none() && component.jobs.iter().any(DesiredJob::is_for_install_alone);
+        let is_installed = is_new && is_installed_by_helm(access, wanted, component).await?;
+        let due = jobs(component, good, status.map(|status| &status.jobs[..]).unwrap_or_default(), is_installed);
         seen.jobs.insert(component.name.clone(), due);
     }
     seen.known = inventory.iter().filter(|(_, entry)| entry.uid.is_some()).map(|(key, _)| key.clone()).collect();
@@ -176,16 +178,7 @@ async fn read_live(
         let steps = plan.steps.iter().filter(|step| matters(step.action));
         asked.extend(steps.filter_map(|step| component.object(&step.key)));
     }
-    let applier = Applier {
-        cluster: access.cluster.clone(),
-        watch_cache: access.watch_cache.clone(),
-        account: Account::Own,
-        owner: access.owner(&wanted.runtime),
-        release: None,
-        adoption: spec.adoption,
-        recreate: spec.recreate,
-        clock: Clock::system(),
-    };
+    let applier = applier(access, wanted, None);
     let reads: Vec<_> = asked.iter().map(|object| read(access, &applier, object)).collect();
     let mut reads = stream::iter(reads).buffered(AT_ONCE).zip(stream::iter(&asked));
     while let Some((live, object)) = reads.next().await {
@@ -209,6 +202,30 @@ async fn read_live(
         }
     }
     Ok(())
+}
+
+fn applier(access: &ClusterAccess, wanted: &DesiredRuntime, release: Option<Release>) -> Applier {
+    Applier {
+        cluster: access.cluster.clone(),
+        watch_cache: access.watch_cache.clone(),
+        account: Account::Own,
+        owner: access.owner(&wanted.runtime),
+        release,
+        adoption: wanted.spec.adoption,
+        recreate: wanted.spec.recreate,
+        clock: Clock::system(),
+    }
+}
+
+/// Whether Helm has a record of the release that a component takes the place of.
+async fn is_installed_by_helm(
+    access: &ClusterAccess,
+    wanted: &DesiredRuntime,
+    component: &DesiredComponent,
+) -> Result<bool, Failure> {
+    let applier = applier(access, wanted, Some(component.release.clone()));
+    let found = access.in_time("look for releases of Helm", applier.is_installed_by_helm()).await?;
+    found.map_err(|error| access.blind(error.reason().as_str(), &error.to_string()))
 }
 
 /// An object as it is; nothing, if it or its kind is not there.

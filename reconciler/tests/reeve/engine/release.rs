@@ -19,7 +19,7 @@ use super::fixture::{Fixture, config};
 
 /// The chart as anybody would write it: labels by `include`, defaults left to the API server, a hook, a Service with an
 /// address that the cluster gave it.
-const CHART: [(&str, &str); 6] = [
+const CHART: [(&str, &str); 7] = [
     ("values.yaml", "replicas: 2\ngreeting: hello\nextra: {}\n"),
     (
         "templates/_labels.tpl",
@@ -130,6 +130,23 @@ spec:
         - { name: migrate, image: "reeve.local/busybox:tests", imagePullPolicy: Never, command: ["true"] }
 "#,
     ),
+    (
+        "templates/setup.yaml",
+        r#"apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {{ .Release.Name }}-setup
+  annotations:
+    helm.sh/hook: post-install
+    helm.sh/hook-delete-policy: hook-succeeded
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+        - { name: setup, image: "reeve.local/busybox:tests", imagePullPolicy: Never, command: ["true"] }
+"#,
+    ),
     ("templates/NOTES.txt", "{{ .Release.Name }} is there.\n"),
 ];
 
@@ -225,6 +242,9 @@ async fn a_release_of_helm_is_taken_over_by_a_push_and_its_pods_run_on() {
     let _reeve = fixture.reeve();
     fixture.applied(&commit).await;
     assert_eq!(running(&fixture).await, before, "nothing was made again or rolled out");
+    let ran = fixture.component_is("web", State::Ready, "Succeeded").await.status.unwrap().jobs;
+    let ran: Vec<String> = ran.into_iter().map(|job| job.name).collect();
+    assert_eq!(ran, ["shop-migrate"], "what is installed is not installed once more");
     let traces = [
         traces_of_helm::<Deployment>(&fixture).await,
         traces_of_helm::<StatefulSet>(&fixture).await,
