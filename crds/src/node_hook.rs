@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::condition::{self, Condition};
 use crate::count::Count;
 use crate::duration::{self, Duration};
-use crate::schema::{LABEL, MESSAGE, OBJECT_NAME, closed_set, rule};
+use crate::schema::{LABEL, MESSAGE, OBJECT_NAME, REVISION, closed_set, rule};
 use crate::selector::Selector;
 use crate::state::State;
 
@@ -49,6 +49,13 @@ use plugin::Plugin;
         type_ = "integer",
         json_path = ".spec.canary.percent",
         description = "Percent of pods that get the hooks"
+    ),
+    printcolumn(
+        name = "Revision",
+        type_ = "string",
+        json_path = ".status.revision",
+        description = "Commit that it comes from",
+        priority = 1
     ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     printcolumn(name = "Suspended", type_ = "boolean", json_path = ".spec.suspend", priority = 1),
@@ -90,30 +97,46 @@ pub struct NodeHookSpec {
         )
     )]
     pub plugins: Vec<Plugin>,
-    /// What happens when two plugins change the same field.
+    /// What happens when a plugin of this NodeHook changes a field that an earlier plugin has changed, of whichever source.
     #[serde(default)]
     pub conflicts: ConflictPolicy,
-    /// Pods that the hooks are for. Empty means all that are not exempt.
+    /// Pods that the hooks are for. Empty means all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pods: Option<PodScope>,
-    /// Pods that are never hooked, so that a node can always start what it needs.
+    /// Pods that start although a plugin failed, so that a node can always start what it needs.
     #[serde(default)]
     pub exempt: Exempt,
-    /// How much of a call's time all plugins together may take.
+    /// How much of a call's time all plugins together may take. Of the budgets of all plugins of a call the smallest counts.
     #[serde(default)]
     pub budget: Budget,
-    /// Which share of the pods gets the hooks, and when to stop.
+    /// Which share of the pods gets a new revision of the hooks, and when a node returns to the last good one.
     #[serde(default)]
     pub canary: Canary,
     /// What a change of this object means for containers that run already.
     #[serde(default)]
     pub running_containers: RunningContainers,
+    /// Whether pods are scheduled to a selected node on which the hooks are not live.
+    #[serde(default)]
+    pub while_not_live: WhileNotLive,
     /// Take the hooks off all nodes.
     #[serde(default)]
     pub suspend: bool,
 }
 
-/// What happens when two plugins change the same field.
+/// Whether pods are scheduled to a node on which hooks are not live.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[schemars(transform = closed_set)]
+pub enum WhileNotLive {
+    /// they are.
+    #[default]
+    Schedule,
+    /// the node has the taint reeve.dev/hooks-not-live:NoSchedule until the hooks are live. Kubelet's
+    /// --register-with-taints gives it to a new node before the first pod.
+    NoSchedule,
+}
+
+/// What happens when a plugin changes a field that an earlier one has changed. The policy of the later plugin's NodeHook
+/// decides.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[schemars(transform = closed_set)]
 pub enum ConflictPolicy {
@@ -139,14 +162,16 @@ pub struct PodScope {
     pub selector: Option<Selector>,
 }
 
-/// Pods that are never hooked.
+/// Pods that start although a plugin failed. Plugins are asked about them; failurePolicy Fail counts as Ignore, and a plugin
+/// that refuses still refuses.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Exempt {
-    /// Namespaces whose pods are never hooked. Only in these does the label that skips hooks count.
+    /// Their namespaces. A pod of these is not shown to the plugins at all if it has the label that the proxy's
+    /// --runtime-hook-server-key names: the plugins' own pods, which must start without them.
     #[schemars(length(max = 64), inner(length(min = 1, max = LABEL)), extend("x-kubernetes-list-type" = "set"))]
     pub namespaces: Vec<String>,
-    /// Whether static pods are never hooked.
+    /// Whether static pods of every namespace are among them.
     pub static_pods: bool,
 }
 
@@ -174,17 +199,20 @@ impl Default for Budget {
     }
 }
 
-/// Which share of the pods gets the hooks, chosen by the pod's uid, and when to go back to the last good revision.
+/// Which share of the pods gets a new revision, and when a node returns to the last good one, which it keeps on its disk.
+/// A revision is what plugins may do to which pods; it is good once all pods had it and 50 calls stayed within the limits, or
+/// at once if there are none.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Canary {
-    /// Percent of the pods.
+    /// Percent of the pods that get the new revision, chosen by their uid. The others get the last good one, or none.
     #[schemars(range(min = 0, max = 100))]
     pub percent: i32,
-    /// Go back when more than this percent of calls fail. 0 means never.
+    /// A node returns when more than this percent of at least ten calls to a plugin failed. 0 means never.
     #[schemars(range(min = 0, max = 100))]
     pub max_failure_percent: i32,
-    /// Go back when one call in a hundred takes longer than this. Empty means never.
+    /// A node returns when more than one in a hundred of at least ten calls to a plugin took longer than this. Empty means
+    /// never.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-kubernetes-validations" = duration::between("1ms", "1m")))]
     pub max_latency: Option<Duration>,
@@ -220,7 +248,7 @@ pub enum OnChange {
     /// nothing; new containers get the hooks.
     #[default]
     Leave,
-    /// plugins with PreUpdateContainerResources are asked anew, and resources are updated.
+    /// plugins with PreUpdateContainerResources are asked about each of them, and what they change is updated.
     Update,
 }
 
@@ -246,10 +274,10 @@ pub struct NodeHookRollout {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 10), extend("x-kubernetes-list-type" = "atomic"))]
     pub not_ready: Vec<NodeNotReady>,
-    /// Generation of the spec that was last live and well everywhere; a canary that fails returns to it.
+    /// Git revision that this generation comes from, if Reeve applied it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0))]
-    pub last_good_generation: Option<i64>,
+    #[schemars(length(max = REVISION))]
+    pub revision: Option<String>,
 }
 
 /// A node on which the hooks are not live or not well.

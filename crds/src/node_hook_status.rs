@@ -1,6 +1,6 @@
 //! `NodeHookStatus`: which hooks are live on one node, and how they do.
 //!
-//! Written by `reeve-cri feed`, one per node, named like the node. Numbers are those of `status.observedAt`.
+//! Written by `reeve-cri-feed`, one per node, named like the node. Numbers are those of `status.observedAt`.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::CustomResource;
@@ -12,7 +12,7 @@ use crate::count::Count;
 use crate::duration::{self, Duration};
 use crate::lenient::Lenient;
 use crate::node_hook::plugin::{HookType, PluginMode};
-use crate::schema::{DIGEST, MESSAGE, OBJECT_NAME, PATH, VERSION, closed_set, immutable};
+use crate::schema::{DIGEST, MESSAGE, OBJECT_NAME, PATH, REVISION, VERSION, closed_set, immutable};
 use crate::state::State;
 
 /// Which node is spoken of.
@@ -37,7 +37,7 @@ use crate::state::State;
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     printcolumn(name = "Digest", type_ = "string", json_path = ".status.digest", priority = 1),
     printcolumn(name = "Version", type_ = "string", json_path = ".status.proxy.version", priority = 1),
-    printcolumn(name = "Backend", type_ = "string", json_path = ".status.proxy.backend", priority = 1),
+    printcolumn(name = "Runtime", type_ = "string", json_path = ".status.proxy.runtime", priority = 1),
     printcolumn(name = "Message", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].message", priority = 1),
     validation = Rule::new("self.metadata.name == self.spec.node").message("name the NodeHookStatus like its node: metadata.name and spec.node must be equal")
 )]
@@ -88,11 +88,16 @@ pub struct NodeHookStatusStatus {
     /// Numbers over all plugins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub totals: Option<Calls>,
-    /// The plugins, in the order in which they are asked.
+    /// The NodeHooks of this node, by order and name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
+    pub hooks: Vec<LiveHook>,
+    /// The plugins, in the order in which they are asked: those of NodeHooks first, then those of files by name. Of two with
+    /// one socket that of the NodeHook counts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(
         length(max = 64),
-        extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["source", "plugin"])
+        extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["source", "plugin", "revision"])
     )]
     pub plugins: Vec<PluginStatus>,
     /// Registration files in the hook folder that cannot be read; the last good version of each stays in force.
@@ -109,29 +114,45 @@ pub struct Proxy {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = VERSION))]
     pub version: Option<String>,
-    /// What it stands before.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub backend: Option<Lenient<Backend>>,
-    /// Version of the runtime behind it, such as containerd 2.1.4.
+    /// Name and version of the runtime behind it, such as containerd 2.1.4.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = VERSION))]
-    pub backend_version: Option<String>,
+    pub runtime: Option<String>,
     /// When it started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Time>,
-    /// Whether calls pass without any hook because the proxy kept crashing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bypassed: Option<bool>,
 }
 
-/// What the proxy stands before.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
-#[schemars(transform = closed_set)]
-pub enum Backend {
-    /// a runtime that speaks the CRI, such as containerd or CRI-O.
-    Containerd,
-    /// dockerd.
-    Docker,
+/// A NodeHook on this node.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LiveHook {
+    /// Name of the NodeHook.
+    #[schemars(length(max = OBJECT_NAME))]
+    pub name: String,
+    /// Its generation that is live.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub generation: Option<i64>,
+    /// Git revision that this generation comes from, if Reeve applied it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = REVISION))]
+    pub git: Option<String>,
+    /// Digest of what is in force for the pods of the share.
+    #[schemars(length(max = DIGEST))]
+    pub revision: String,
+    /// Percent of the pods that get it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 100))]
+    pub percent: Option<i32>,
+    /// Digest of the last good revision, which the other pods get.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = DIGEST))]
+    pub last_good: Option<String>,
+    /// Why the node returned to the last good revision, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = MESSAGE))]
+    pub returned: Option<String>,
 }
 
 /// How a plugin does.
@@ -144,10 +165,9 @@ pub struct PluginStatus {
     /// Name of the plugin; for a registration file the file's name.
     #[schemars(length(max = OBJECT_NAME))]
     pub plugin: String,
-    /// Generation of the NodeHook that is live.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0))]
-    pub generation: Option<i64>,
+    /// Digest of the revision of the NodeHook; empty for a file.
+    #[schemars(length(max = DIGEST))]
+    pub revision: String,
     /// Socket of the plugin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = PATH))]

@@ -11,7 +11,7 @@ use crate::schema::{LABEL, closed_set, label_rule, rule};
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = [
     rule(
-        "self.protocol == 'Reeve' || self.hooks.all(hook, !(hook.type in ['PreUpdatePodSandboxResources', 'PreRemovePodSandbox', 'PostRemovePodSandbox', 'PostRemoveContainer', 'PrePullImage', 'PreRestorePod']))",
+        "self.protocol == 'Reeve' || self.hooks.all(hook, !(hook.type in ['PreUpdatePodSandboxResources', 'PreRemovePodSandbox', 'PostRemovePodSandbox', 'PostRemoveContainer']))",
         "write protocol: Reeve: Koordinator's protocol knows only PreRunPodSandbox, PostStopPodSandbox, PreCreateContainer, PreStartContainer, PostStartContainer, PostStopContainer and PreUpdateContainerResources",
     ),
     rule(
@@ -69,7 +69,8 @@ pub struct Plugin {
     #[serde(default = "default_read")]
     #[schemars(length(max = 32), extend("x-kubernetes-list-type" = "set"))]
     pub read: Vec<Field>,
-    /// What the plugin may change. A change of anything else is not made, counted, and told in the node's status.
+    /// What the plugin may change. Empty means nothing: it may look and refuse. A change of anything else is not made, and
+    /// counted in the node's status.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(
         length(max = 32),
@@ -79,6 +80,10 @@ pub struct Plugin {
         )])
     )]
     pub write: Vec<Field>,
+    /// How many calls to the plugin may be under way on one node. Further ones wait, within their time.
+    #[serde(default = "default_concurrency")]
+    #[schemars(range(min = 1, max = 1000))]
+    pub concurrency: i32,
     /// When to stop asking a plugin that fails.
     #[serde(default)]
     pub circuit_breaker: CircuitBreaker,
@@ -149,10 +154,6 @@ pub enum HookType {
     PostRemovePodSandbox,
     /// after a container was removed. Protocol Reeve only.
     PostRemoveContainer,
-    /// before an image is pulled. Protocol Reeve only.
-    PrePullImage,
-    /// before a pod is restored from a checkpoint. Protocol Reeve only.
-    PreRestorePod,
 }
 
 /// What it means if a plugin fails.
@@ -255,6 +256,10 @@ fn default_read() -> Vec<Field> {
         HugepageLimits,
         Unified,
     ]
+}
+
+fn default_concurrency() -> i32 {
+    64
 }
 
 fn default_timeout() -> Duration {

@@ -31,6 +31,7 @@ fn plugin() -> Value {
         "merge": "Echo",
         "read": ["PodLabels", "EnvNames"],
         "write": ["CpusetCpus", "CpuShares"],
+        "concurrency": 64,
         "circuitBreaker": { "failures": 5, "openFor": "30s" }
     })
 }
@@ -46,6 +47,7 @@ fn spec() -> Value {
         "budget": { "percent": 25, "max": "10s" },
         "canary": { "percent": 10, "maxFailurePercent": 1, "maxLatency": "50ms" },
         "runningContainers": { "onChange": "Update", "updatesPerMinute": 60 },
+        "whileNotLive": "NoSchedule",
         "suspend": false
     })
 }
@@ -63,7 +65,7 @@ fn status() -> Value {
         "conditions": conditions(),
         "nodes": { "ready": 11, "total": 12, "summary": "11/12" },
         "notReady": [{ "node": "node-7", "message": "socket /var/run/koordlet/koordlet.sock is absent" }],
-        "lastGoodGeneration": 1
+        "revision": "main@sha1:9b74c9897bac770ffc029102a200c5de"
     })
 }
 
@@ -135,8 +137,8 @@ fn hook_cases() -> Vec<Case> {
             "spec.plugins[]",
             "write protocol: Reeve: Koordinator's protocol knows only PreRunPodSandbox, PostStopPodSandbox, PreCreateContainer, PreStartContainer, PostStartContainer, PostStopContainer and PreUpdateContainerResources",
         )
-        .refuses(hook("PrePullImage", "Ignore"))
-        .accepts(reeve("PrePullImage", "Fail")),
+        .refuses(hook("PreUpdatePodSandboxResources", "Ignore"))
+        .accepts(reeve("PreUpdatePodSandboxResources", "Fail")),
         case(
             "an audit refuses nothing",
             "spec.plugins[]",

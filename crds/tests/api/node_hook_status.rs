@@ -26,18 +26,25 @@ fn status() -> Value {
         "digest": "sha256:9b74c9897bac770f",
         "proxy": {
             "version": "0.1.0",
-            "backend": "Containerd",
-            "backendVersion": "containerd 2.1.4",
-            "startedAt": "2026-11-16T12:00:00Z",
-            "bypassed": false
+            "runtime": "containerd 2.1.4",
+            "startedAt": "2026-11-16T12:00:00Z"
         },
         "live": { "ready": 1, "total": 1, "summary": "1/1" },
         "openCircuits": 0,
         "totals": calls(),
+        "hooks": [{
+            "name": "colocation",
+            "generation": 3,
+            "git": "main@sha1:9b74c9897bac770ffc029102a200c5de",
+            "revision": "sha256:9b74c9897bac770f",
+            "percent": 10,
+            "lastGood": "sha256:77de68daecd823ba",
+            "returned": "12 of 40 calls to plugin koordlet failed"
+        }],
         "plugins": [{
             "source": "colocation",
             "plugin": "koordlet",
-            "generation": 3,
+            "revision": "sha256:9b74c9897bac770f",
             "endpoint": "/var/run/koordlet/koordlet.sock",
             "mode": "Enforce",
             "hooks": ["PreCreateContainer"],
