@@ -100,7 +100,8 @@ pub struct NodeHookStatusStatus {
         extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["source", "plugin", "revision"])
     )]
     pub plugins: Vec<PluginStatus>,
-    /// Registration files in the hook folder that cannot be read; the last good version of each stays in force.
+    /// Registration files in the hook folder that do not count as they are, because they are bad or a NodeHook has their socket.
+    /// The last good version of a bad one stays in force.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 32), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["file"]))]
     pub bad_files: Vec<BadFile>,
@@ -159,10 +160,10 @@ pub struct LiveHook {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PluginStatus {
-    /// Where the plugin comes from: the name of the NodeHook, or the registration file on the node with its path.
+    /// Where the plugin comes from: the name of the NodeHook, or of the registration file.
     #[schemars(length(max = PATH))]
     pub source: String,
-    /// Name of the plugin; for a registration file the file's name.
+    /// Name of the plugin; for a registration file the file's name without .json.
     #[schemars(length(max = OBJECT_NAME))]
     pub plugin: String,
     /// Digest of the revision of the NodeHook; empty for a file.
@@ -205,7 +206,7 @@ pub enum Circuit {
     HalfOpen,
 }
 
-/// Numbers since the proxy started.
+/// Numbers since the plugin is in force as it is registered now.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Calls {
@@ -259,7 +260,7 @@ pub struct PluginError {
     pub message: String,
 }
 
-/// A registration file that cannot be read.
+/// A registration file that does not count as it is.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BadFile {

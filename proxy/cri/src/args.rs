@@ -11,6 +11,7 @@ use reeve_process::ProcessArgs;
 
 use crate::hooks::Scope;
 use crate::proxy::Endpoints;
+use crate::registry::Places;
 
 mod klog;
 mod run;
@@ -40,6 +41,14 @@ pub struct Args {
     /// Folder with a JSON file for each plugin
     #[arg(long, value_name = "FOLDER", default_value = "/etc/runtime/hookserver.d")]
     pub hooks_dir: PathBuf,
+
+    /// File with the hooks of the node's NodeHooks, which reeve-cri-feed writes
+    #[arg(long, value_name = "FILE", default_value = "/var/lib/reeve-cri/hooks.json")]
+    pub hook_set: PathBuf,
+
+    /// Unix socket on which the proxy tells root which hooks are in force, and how their plugins do
+    #[arg(long, value_name = "SOCKET", default_value = "/run/reeve-cri/state.sock")]
+    pub state_socket: Socket,
 
     /// Label of pods that plugins are not asked about: their own
     #[arg(long, value_name = "KEY", default_value = "runtimeproxy.koordinator.sh/skip-hookserver")]
@@ -108,6 +117,10 @@ impl Args {
             runtime: self.runtime_endpoint.0.clone(),
             image: self.image_endpoint.as_ref().map(|socket| socket.0.clone()),
         }
+    }
+
+    fn places(&self) -> Places {
+        Places { folder: self.hooks_dir.clone(), hook_set: self.hook_set.clone() }
     }
 
     fn scope(&self) -> Scope {

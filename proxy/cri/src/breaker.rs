@@ -15,7 +15,7 @@ pub(crate) struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { failures: 5, open_for: Duration::from_secs(10) }
+        Self { failures: 5, open_for: Duration::from_secs(30) }
     }
 }
 
@@ -51,8 +51,7 @@ impl Breaker {
         Self { limits, state: State::Closed { failures: 0 } }
     }
 
-    #[cfg(test)]
-    fn state(&self) -> State {
+    pub(crate) fn state(&self) -> State {
         self.state
     }
 

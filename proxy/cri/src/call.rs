@@ -5,7 +5,7 @@ use prost::{DecodeError, Message};
 use crate::field::{Changes, Field, Value};
 use crate::message::cri::{
     ContainerId, CreateContainerRequest, HugepageLimit, KeyValue, PodId, RunPodSandboxRequest,
-    UpdateContainerResourcesRequest,
+    UpdateContainerResourcesRequest, UpdatePodSandboxResourcesRequest,
 };
 use crate::splice::{Edit, Wire};
 
@@ -20,6 +20,7 @@ pub(crate) enum Method {
     StopContainer,
     RemoveContainer,
     UpdateContainerResources,
+    UpdatePodSandboxResources,
     /// Makes pods and containers without the calls that hooks are for.
     RestorePod,
 }
@@ -39,6 +40,7 @@ impl Method {
             "StopContainer" => Self::StopContainer,
             "RemoveContainer" => Self::RemoveContainer,
             "UpdateContainerResources" => Self::UpdateContainerResources,
+            "UpdatePodSandboxResources" => Self::UpdatePodSandboxResources,
             "RestorePod" => Self::RestorePod,
             _ => return None,
         })
@@ -56,6 +58,7 @@ pub(crate) enum Request {
     Stop(String),
     Remove(String),
     Update(Box<UpdateContainerResourcesRequest>),
+    UpdatePod(Box<UpdatePodSandboxResourcesRequest>),
     Restore,
 }
 
@@ -73,6 +76,9 @@ impl Request {
             Method::RemoveContainer => Self::Remove(container()?),
             Method::UpdateContainerResources => {
                 Self::Update(Box::new(UpdateContainerResourcesRequest::decode(message)?))
+            }
+            Method::UpdatePodSandboxResources => {
+                Self::UpdatePod(Box::new(UpdatePodSandboxResourcesRequest::decode(message)?))
             }
             Method::RestorePod => Self::Restore,
         })
@@ -107,6 +113,7 @@ fn places(method: Method) -> Places {
             ..NOWHERE
         },
         Method::UpdateContainerResources => Places { annotations: Some((&[], 4)), resources: Some(&[2]), ..NOWHERE },
+        Method::UpdatePodSandboxResources => Places { resources: Some(&[3]), ..NOWHERE },
         Method::StopPodSandbox
         | Method::RemovePodSandbox
         | Method::StartContainer

@@ -2,7 +2,7 @@
 //!
 //! Pure: it is told what plugins said and says what to do next. Whoever drives it sends and waits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +11,8 @@ use tonic::{Code, Status};
 
 use crate::field::{self, Changes, Field, Fields, Value};
 use crate::hook::Hook;
-use crate::registration::{ConflictPolicy, FailurePolicy, Mode, Part, Registration};
+use crate::registration::Registration;
+use crate::settings::{ConflictPolicy, FailurePolicy, Mode, Part};
 
 /// Kubelet knows its pods and containers by labels and annotations with this prefix.
 const GUARDED: &str = "io.kubernetes.";
@@ -24,8 +25,8 @@ pub(crate) struct Call {
     pub(crate) fields: Fields,
     /// The cgroup parent that kubelet chose: a plugin may only go below it.
     pub(crate) cgroup_parent: String,
-    /// A failed plugin never refuses it, so that a node can always start what it needs.
-    pub(crate) exempt: bool,
+    /// Names of plugins whose failure never refuses it, so that a node can always start what it needs.
+    pub(crate) exempt: BTreeSet<String>,
     /// When the time that plugins have together is over.
     pub(crate) deadline: Instant,
 }
@@ -36,8 +37,10 @@ pub(crate) enum Answer {
     Changes(Changes),
     /// It refuses the call.
     Denied(Status),
-    /// It did not answer, or with nonsense.
+    /// It failed, or answered nonsense.
     Failed(String),
+    /// It did not answer in time.
+    TimedOut(String),
 }
 
 /// What to do next.
@@ -138,7 +141,7 @@ impl Chain {
         self.next += 1;
         let verdict = match answer {
             Answer::Changes(changes) => self.merge(&plugin, changes).err(),
-            Answer::Failed(reason) => Some(reason),
+            Answer::Failed(reason) | Answer::TimedOut(reason) => Some(reason),
             Answer::Denied(status) => {
                 self.notes.push(Note::Denied { plugin: plugin.name.clone(), reason: status.message().to_owned() });
                 if plugin.mode == Mode::Enforce && !self.call.hook.is_post() {
@@ -157,11 +160,11 @@ impl Chain {
     }
 
     fn failed(&mut self, plugin: &Registration, reason: String, now: Instant) -> Effect {
-        let policy = plugin.hooks.get(&self.call.hook).copied().unwrap_or_default();
+        let policy = plugin.hooks.get(&self.call.hook).map(|rule| rule.policy).unwrap_or_default();
         let message = format!("plugin {} failed on {}: {reason}", plugin.name, self.call.hook.name());
         self.notes.push(Note::Failed { plugin: plugin.name.clone(), reason });
         match policy {
-            FailurePolicy::Fail if plugin.mode == Mode::Enforce && !self.call.exempt => {
+            FailurePolicy::Fail if plugin.mode == Mode::Enforce && !self.call.exempt.contains(&plugin.name) => {
                 Effect::Refuse(Status::new(Code::Unavailable, message))
             }
             FailurePolicy::Fail | FailurePolicy::Ignore => self.proceed(now),
@@ -171,7 +174,8 @@ impl Chain {
     fn proceed(&self, now: Instant) -> Effect {
         let Some(plugin) = self.plugins.get(self.next) else { return Effect::Forward };
         let shown = self.call.fields.iter().filter_map(|(field, value)| show(plugin, field, value)).collect();
-        let timeout = plugin.timeout.min(self.call.deadline.saturating_duration_since(now));
+        let left = self.call.deadline.saturating_duration_since(now);
+        let timeout = plugin.hooks.get(&self.call.hook).map_or(left, |rule| rule.timeout.min(left));
         Effect::Ask { plugin: self.next, shown, timeout }
     }
 
@@ -269,7 +273,13 @@ fn can_change(hook: Hook, field: &Field) -> bool {
         }
         Hook::PreStartContainer => field.is_resource(),
         Hook::PreUpdateContainerResources => field.is_resource() || matches!(field, Field::ContainerAnnotation(_)),
-        Hook::PostStopPodSandbox | Hook::PostStartContainer | Hook::PostStopContainer => false,
+        Hook::PreUpdatePodSandboxResources => field.is_resource(),
+        Hook::PreRemovePodSandbox
+        | Hook::PostStopPodSandbox
+        | Hook::PostStartContainer
+        | Hook::PostStopContainer
+        | Hook::PostRemovePodSandbox
+        | Hook::PostRemoveContainer => false,
     }
 }
 

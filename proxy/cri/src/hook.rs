@@ -1,10 +1,10 @@
 //! The points of a pod's life at which plugins are asked.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-/// When a plugin is asked. The names are those of Koordinator's registration files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-pub(crate) enum Hook {
+/// When a plugin is asked. The names are those of Koordinator's registration files, and of the kind `NodeHook`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
+pub enum Hook {
     PreRunPodSandbox,
     PostStopPodSandbox,
     PreCreateContainer,
@@ -12,10 +12,14 @@ pub(crate) enum Hook {
     PostStartContainer,
     PostStopContainer,
     PreUpdateContainerResources,
+    PreUpdatePodSandboxResources,
+    PreRemovePodSandbox,
+    PostRemovePodSandbox,
+    PostRemoveContainer,
 }
 
 impl Hook {
-    pub(crate) const ALL: [Hook; 7] = [
+    pub const ALL: [Hook; 11] = [
         Hook::PreRunPodSandbox,
         Hook::PostStopPodSandbox,
         Hook::PreCreateContainer,
@@ -23,9 +27,13 @@ impl Hook {
         Hook::PostStartContainer,
         Hook::PostStopContainer,
         Hook::PreUpdateContainerResources,
+        Hook::PreUpdatePodSandboxResources,
+        Hook::PreRemovePodSandbox,
+        Hook::PostRemovePodSandbox,
+        Hook::PostRemoveContainer,
     ];
 
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Hook::PreRunPodSandbox => "PreRunPodSandbox",
             Hook::PostStopPodSandbox => "PostStopPodSandbox",
@@ -34,6 +42,10 @@ impl Hook {
             Hook::PostStartContainer => "PostStartContainer",
             Hook::PostStopContainer => "PostStopContainer",
             Hook::PreUpdateContainerResources => "PreUpdateContainerResources",
+            Hook::PreUpdatePodSandboxResources => "PreUpdatePodSandboxResources",
+            Hook::PreRemovePodSandbox => "PreRemovePodSandbox",
+            Hook::PostRemovePodSandbox => "PostRemovePodSandbox",
+            Hook::PostRemoveContainer => "PostRemoveContainer",
         }
     }
 
@@ -44,11 +56,51 @@ impl Hook {
     /// Whether the call is over when plugins hear of it: there is nothing left to change or refuse.
     pub(crate) fn is_post(self) -> bool {
         match self {
-            Hook::PostStopPodSandbox | Hook::PostStartContainer | Hook::PostStopContainer => true,
+            Hook::PostStopPodSandbox
+            | Hook::PostStartContainer
+            | Hook::PostStopContainer
+            | Hook::PostRemovePodSandbox
+            | Hook::PostRemoveContainer => true,
             Hook::PreRunPodSandbox
             | Hook::PreCreateContainer
             | Hook::PreStartContainer
-            | Hook::PreUpdateContainerResources => false,
+            | Hook::PreUpdateContainerResources
+            | Hook::PreUpdatePodSandboxResources
+            | Hook::PreRemovePodSandbox => false,
+        }
+    }
+
+    /// Whether the call takes something away, which a broken plugin must not keep from happening.
+    pub(crate) fn is_teardown(self) -> bool {
+        match self {
+            Hook::PostStopPodSandbox
+            | Hook::PostStopContainer
+            | Hook::PreRemovePodSandbox
+            | Hook::PostRemovePodSandbox
+            | Hook::PostRemoveContainer => true,
+            Hook::PreRunPodSandbox
+            | Hook::PreCreateContainer
+            | Hook::PreStartContainer
+            | Hook::PostStartContainer
+            | Hook::PreUpdateContainerResources
+            | Hook::PreUpdatePodSandboxResources => false,
+        }
+    }
+
+    /// Whether Koordinator's protocol has a method for it.
+    pub(crate) fn is_koordinators(self) -> bool {
+        match self {
+            Hook::PreRunPodSandbox
+            | Hook::PostStopPodSandbox
+            | Hook::PreCreateContainer
+            | Hook::PreStartContainer
+            | Hook::PostStartContainer
+            | Hook::PostStopContainer
+            | Hook::PreUpdateContainerResources => true,
+            Hook::PreUpdatePodSandboxResources
+            | Hook::PreRemovePodSandbox
+            | Hook::PostRemovePodSandbox
+            | Hook::PostRemoveContainer => false,
         }
     }
 }

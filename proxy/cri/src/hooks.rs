@@ -1,26 +1,35 @@
 //! The hooks of a node: which plugins there are, what is known of pods, and who is spared.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
+use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
 use crate::call::Method;
 use crate::hook::Hook;
 use crate::plugin::Plugin;
-use crate::registration::{FailurePolicy, Mode, Registration};
-use crate::registry::Registry;
+use crate::registration::{Origin, Registration};
+use crate::registry::{Member, Registry, Trial};
+use crate::settings::{FailurePolicy, Mode};
+use crate::share::Share;
 use crate::store::Store;
 use crate::subject::Pod;
 
+mod ask;
+mod containers;
 mod forward;
-mod handle;
 mod pass;
+mod pods;
 mod post;
 mod record;
+mod report;
+mod running;
 
 pub(crate) use record::HookMetrics;
+pub(crate) use report::Identity;
+pub(crate) use running::update_running;
 
-/// Which pods are spared.
+/// Which pods are spared, as far as registrations do not say so themselves.
 #[derive(Clone, Debug)]
 pub(crate) struct Scope {
     /// Pods with this label are not shown to plugins: the plugins' own pods, which must start without them.
@@ -30,19 +39,44 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
-    fn is_skipped(&self, pod: &Pod) -> bool {
-        pod.labels.get(&self.skip_label.0) == Some(&self.skip_label.1)
+    /// Whether the plugin does not see the pod: by label, which for plugins of NodeHooks counts only where pods are exempt,
+    /// since whoever may create a pod may label it.
+    fn is_skipped(&self, plugin: &Registration, pod: &Pod) -> bool {
+        let is_labelled = pod.labels.get(&self.skip_label.0) == Some(&self.skip_label.1);
+        let counts = match &plugin.origin {
+            Origin::File(_) => true,
+            Origin::NodeHook { .. } => {
+                plugin.exempt.as_ref().is_some_and(|exempt| exempt.namespaces.contains(&pod.metadata.namespace))
+            }
+        };
+        is_labelled && counts
     }
 
-    fn is_exempt(&self, pod: &Pod) -> bool {
-        pod.is_static() || self.exempt_namespaces.contains(&pod.metadata.namespace)
+    /// Whether the pod starts although the plugin failed.
+    fn is_exempt(&self, plugin: &Registration, pod: &Pod) -> bool {
+        let namespace = &pod.metadata.namespace;
+        match &plugin.exempt {
+            Some(exempt) => (exempt.static_pods && pod.is_static()) || exempt.namespaces.contains(namespace),
+            None => pod.is_static() || self.exempt_namespaces.contains(namespace),
+        }
     }
+}
+
+/// A plugin in force.
+#[derive(Clone, Debug)]
+pub(crate) struct Active {
+    plugin: Arc<Plugin>,
+    share: Share,
+    trial: Option<Trial>,
 }
 
 /// What all calls share.
 #[derive(Debug)]
 pub(crate) struct Hooks {
-    plugins: RwLock<Arc<[Arc<Plugin>]>>,
+    registry: Mutex<Registry>,
+    active: RwLock<Arc<[Active]>>,
+    /// Counts changes of what running containers are to be held to.
+    running: watch::Sender<running::Wanted>,
     store: Store,
     scope: Scope,
     /// Hooked calls run apart from their clients: one that hangs up must not cut off what has to be noted.
@@ -52,36 +86,63 @@ pub(crate) struct Hooks {
 }
 
 impl Hooks {
-    pub(crate) fn new(scope: Scope, metrics: HookMetrics) -> Self {
-        Self {
-            plugins: RwLock::new(Arc::new([])),
+    /// With what is registered now.
+    pub(crate) fn new(scope: Scope, metrics: HookMetrics, registry: Registry) -> Self {
+        let hooks = Self {
+            running: watch::Sender::new(running::Wanted::of(&registry.set())),
+            active: RwLock::new(Arc::new([])),
+            registry: Mutex::new(registry),
             store: Store::default(),
             scope,
             tasks: TaskTracker::new(),
             posts: post::Queue::default(),
             metrics,
+        };
+        hooks.activate(&hooks.registry().members());
+        hooks
+    }
+
+    fn registry(&self) -> MutexGuard<'_, Registry> {
+        self.registry.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes what is registered, and puts it in force if it differs.
+    pub(crate) fn change(&self, change: impl FnOnce(&mut Registry)) {
+        let mut registry = self.registry();
+        let before = registry.members();
+        change(&mut registry);
+        let members = registry.members();
+        if members != before {
+            self.activate(&members);
+            let wanted = running::Wanted::of(&registry.set());
+            self.running.send_if_modified(|known| wanted.replace(known));
         }
     }
 
-    /// Puts other registrations in force. A plugin whose registration stays the same keeps its connection and circuit.
-    pub(crate) fn set(&self, registry: &Registry) {
-        let mut plugins = self.plugins.write().unwrap_or_else(PoisonError::into_inner);
-        let renew = |registration: &Registration| {
-            let same = plugins.iter().find(|plugin| *plugin.registration == *registration);
-            same.map_or_else(|| Arc::new(Plugin::new(registration.clone())), Arc::clone)
+    /// A plugin whose registration stays the same keeps its connection, its circuit and its numbers.
+    fn activate(&self, members: &[Member]) {
+        let mut active = self.active.write().unwrap_or_else(PoisonError::into_inner);
+        let renew = |member: &Member| {
+            let same = active.iter().find(|active| *active.plugin.registration == member.registration);
+            let plugin = same.map(|active| Arc::clone(&active.plugin));
+            Active {
+                plugin: plugin.unwrap_or_else(|| Arc::new(Plugin::new(member.registration.clone()))),
+                share: member.share,
+                trial: member.trial.clone(),
+            }
         };
-        let renewed: Arc<[Arc<Plugin>]> = registry.plugins().map(renew).collect();
+        let renewed: Arc<[Active]> = members.iter().map(renew).collect();
         if renewed.is_empty() {
             // From now on calls pass unseen.
             self.store.clear();
         }
-        let names: Vec<&str> = renewed.iter().map(|plugin| plugin.registration.name.as_str()).collect();
+        let names: Vec<&str> = renewed.iter().map(|active| active.plugin.registration.name.as_str()).collect();
         tracing::info!(plugins = ?names, "hooks are in force");
-        *plugins = renewed;
+        *active = renewed;
     }
 
-    fn plugins(&self) -> Arc<[Arc<Plugin>]> {
-        Arc::clone(&self.plugins.read().unwrap_or_else(PoisonError::into_inner))
+    fn active(&self) -> Arc<[Active]> {
+        Arc::clone(&self.active.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Whether calls of this method have to be looked at.
@@ -90,22 +151,52 @@ impl Hooks {
             Method::RestorePod => {
                 self.closed_at(Hook::PreRunPodSandbox).or_else(|| self.closed_at(Hook::PreCreateContainer)).is_some()
             }
-            _ => !self.plugins().is_empty(),
+            _ => !self.active().is_empty(),
         }
     }
 
-    /// Those that are asked at `hook`, in order.
-    fn asked_at(&self, hook: Hook) -> Vec<Arc<Plugin>> {
-        self.plugins().iter().filter(|plugin| plugin.registration.hooks.contains_key(&hook)).cloned().collect()
+    /// Whether anybody is asked at `hook`, of whichever pod.
+    fn is_asked(&self, hook: Hook) -> bool {
+        self.active().iter().any(|active| active.plugin.registration.hooks.contains_key(&hook))
+    }
+
+    /// Those that are asked about a pod at `hook`, in order.
+    fn asked_at(&self, hook: Hook, pod: &Pod) -> Vec<Active> {
+        let is_asked = |active: &&Active| {
+            let registration = &active.plugin.registration;
+            registration.hooks.contains_key(&hook)
+                && active.share.has(&pod.metadata.uid)
+                && registration.is_for(pod)
+                && !self.scope.is_skipped(registration, pod)
+        };
+        self.active().iter().filter(is_asked).cloned().collect()
     }
 
     /// A plugin without whose word no call may pass at `hook`.
     fn closed_at(&self, hook: Hook) -> Option<String> {
-        let is_closed = |plugin: &&Arc<Plugin>| {
-            let registration = &plugin.registration;
-            registration.mode == Mode::Enforce && registration.hooks.get(&hook) == Some(&FailurePolicy::Fail)
+        let is_closed = |active: &&Active| {
+            let registration = &active.plugin.registration;
+            let is_fail = registration.hooks.get(&hook).is_some_and(|rule| rule.policy == FailurePolicy::Fail);
+            registration.mode == Mode::Enforce && is_fail
         };
-        self.plugins().iter().find(is_closed).map(|plugin| plugin.registration.name.clone())
+        self.active().iter().find(is_closed).map(|active| active.plugin.registration.name.clone())
+    }
+
+    /// Has a revision that is not within its limits give way to the last good one.
+    fn judge(&self, active: &Active) {
+        let Some(trial) = &active.trial else { return };
+        let plugin = &active.plugin;
+        let Some(reason) = trial.verdict(&plugin.registration.name, &plugin.stats()) else { return };
+        self.change(|registry| {
+            if registry.return_to_last_good(trial, &reason) {
+                tracing::warn!(
+                    hook = trial.hook,
+                    revision = trial.revision,
+                    reason,
+                    "returning to the last good revision"
+                );
+            }
+        });
     }
 
     /// Waits until no hooked call and no hook is under way.
@@ -114,3 +205,6 @@ impl Hooks {
         self.tasks.wait().await;
     }
 }
+
+#[cfg(test)]
+mod tests;

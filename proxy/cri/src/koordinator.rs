@@ -10,7 +10,7 @@ use crate::message::hook::{
     ContainerMetadata, ContainerResourceHookRequest, ContainerResourceHookResponse, PodSandboxHookRequest,
     PodSandboxHookResponse,
 };
-use crate::registration::Merge;
+use crate::settings::Merge;
 use crate::subject::{Container, Pod, cgroup_parent};
 
 /// The method that is called for a hook.

@@ -1,7 +1,8 @@
 //! Sits between kubelet and the container runtime and shows hooked calls to plugins before they pass.
 //!
 //! Owns the byte-exact pass-through, the splice of changed fields and the hook chain. The proxy itself has no API client;
-//! what it must do reaches it by file.
+//! what it must do reaches it by file, and what it has to say is read from a local socket. `hook_set` and `state` are what it
+//! shares with the feed, which has one.
 
 pub mod args;
 mod backend;
@@ -12,17 +13,24 @@ mod chain;
 mod field;
 mod grpc;
 mod handover;
-mod hook;
+pub mod hook;
+pub mod hook_set;
 mod hooks;
 mod koordinator;
 mod message;
 mod plugin;
 mod proxy;
+mod reeve;
 mod registration;
 mod registry;
+pub mod selector;
 mod server;
+pub mod settings;
+mod share;
 mod socket;
 mod splice;
+pub mod state;
+mod stats;
 mod store;
 mod subject;
 mod systemd;

@@ -3,3 +3,4 @@
 
 pub(crate) mod cri;
 pub(crate) mod hook;
+pub(crate) mod reeve;

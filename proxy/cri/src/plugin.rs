@@ -1,9 +1,9 @@
 //! A plugin as it is called: its connection, its circuit and its slots. Lives as long as its registration is the same.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use prost::Message;
+use jiff::Timestamp;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tonic::{Code, Status};
@@ -14,9 +14,12 @@ use crate::chain::Answer;
 use crate::field::Fields;
 use crate::grpc::unary;
 use crate::hook::Hook;
-use crate::koordinator;
-use crate::registration::{Part, Registration};
+use crate::registration::{Origin, Registration};
+use crate::settings::{Part, Protocol};
+use crate::state::{Circuit, PluginState};
+use crate::stats::Stats;
 use crate::subject::{Container, Pod};
+use crate::{breaker, koordinator, reeve};
 
 /// The most that an answer may have.
 const LONGEST_ANSWER: usize = 4 << 20;
@@ -25,16 +28,18 @@ const LONGEST_ANSWER: usize = 4 << 20;
 pub(crate) struct Plugin {
     pub(crate) registration: Arc<Registration>,
     connection: Backend,
-    breaker: Mutex<Breaker>,
+    breaker: Mutex<(Breaker, Timestamp)>,
     slots: Semaphore,
+    stats: Mutex<Stats>,
 }
 
 impl Plugin {
     pub(crate) fn new(registration: Registration) -> Self {
         Self {
             connection: Backend::new(&registration.endpoint).owned_by(registration.peer_uid),
-            breaker: Mutex::new(Breaker::new(registration.breaker)),
+            breaker: Mutex::new((Breaker::new(registration.breaker), Timestamp::now())),
             slots: Semaphore::new(registration.concurrency),
+            stats: Mutex::default(),
             registration: Arc::new(registration),
         }
     }
@@ -58,49 +63,94 @@ impl Plugin {
         let call = async {
             let _slot = self.slots.acquire().await.map_err(|_| Status::unavailable("it is being taken away"))?;
             let left = timeout.saturating_sub(begun.elapsed());
-            let merge = self.registration.merge;
-            match container {
-                None => {
-                    let request = koordinator::pod_request(&self.readable(pod), shown);
-                    let answer = self.unary(hook, &request, left).await?;
-                    Ok(koordinator::pod_changes(shown, answer, merge))
-                }
-                Some(container) => {
-                    let request = koordinator::container_request(&self.readable(pod), container, shown);
-                    let answer = self.unary(hook, &request, left).await?;
-                    Ok(koordinator::container_changes(shown, answer, merge))
-                }
-            }
+            self.call(hook, &self.readable(pod), container, shown, left).await
         };
-        let outcome = tokio::time::timeout(timeout, call).await.unwrap_or_else(|_elapsed| {
-            Err(Status::deadline_exceeded(format!("no answer within {} ms", timeout.as_millis())))
-        });
-        self.judge(outcome)
-    }
-
-    fn judge(&self, outcome: Result<crate::field::Changes, Status>) -> Answer {
-        let answer = match outcome {
-            Ok(changes) => Answer::Changes(changes),
-            Err(status) if matches!(status.code(), Code::PermissionDenied | Code::FailedPrecondition) => {
-                Answer::Denied(status)
-            }
-            Err(status) => Answer::Failed(format!("{}: {}", status.code(), status.message())),
+        let answer = match tokio::time::timeout(timeout, call).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(status)) => self.judge(&status),
+            Err(_elapsed) => Answer::TimedOut(format!("no answer within {} ms", timeout.as_millis())),
         };
-        self.note(if matches!(answer, Answer::Failed(_)) { Event::Failed } else { Event::Answered });
+        let is_failure = matches!(answer, Answer::Failed(_) | Answer::TimedOut(_));
+        self.note(if is_failure { Event::Failed } else { Event::Answered });
         answer
     }
 
-    async fn unary<A: Message + Default>(
+    async fn call(
         &self,
         hook: Hook,
-        request: &impl Message,
+        pod: &Pod,
+        container: Option<&Container>,
+        shown: &Fields,
         left: Duration,
-    ) -> Result<A, Status> {
-        unary(&self.connection, &koordinator::method(hook), request, left, LONGEST_ANSWER).await
+    ) -> Result<Answer, Status> {
+        let (connection, merge) = (&self.connection, self.registration.merge);
+        match (self.registration.protocol, container) {
+            (Protocol::Koordinator, None) => {
+                let request = koordinator::pod_request(pod, shown);
+                let answer = unary(connection, &koordinator::method(hook), &request, left, LONGEST_ANSWER).await?;
+                Ok(Answer::Changes(koordinator::pod_changes(shown, answer, merge)))
+            }
+            (Protocol::Koordinator, Some(container)) => {
+                let request = koordinator::container_request(pod, container, shown);
+                let answer = unary(connection, &koordinator::method(hook), &request, left, LONGEST_ANSWER).await?;
+                Ok(Answer::Changes(koordinator::container_changes(shown, answer, merge)))
+            }
+            (Protocol::Reeve, _) => {
+                let request = reeve::request(hook, pod, container, shown);
+                let answer = unary(connection, reeve::METHOD, &request, left, LONGEST_ANSWER).await?;
+                Ok(reeve::answer(answer))
+            }
+        }
+    }
+
+    fn judge(&self, status: &Status) -> Answer {
+        match status.code() {
+            Code::PermissionDenied | Code::FailedPrecondition => Answer::Denied(status.clone()),
+            Code::DeadlineExceeded => Answer::TimedOut(format!("{}: {}", status.code(), status.message())),
+            code => Answer::Failed(format!("{code}: {}", status.message())),
+        }
     }
 
     fn note(&self, event: Event) -> bool {
-        self.breaker.lock().unwrap_or_else(PoisonError::into_inner).step(event, Instant::now())
+        let mut guard = self.breaker.lock().unwrap_or_else(PoisonError::into_inner);
+        let (breaker, since) = &mut *guard;
+        let before = circuit(breaker);
+        let permitted = breaker.step(event, Instant::now());
+        if circuit(breaker) != before {
+            *since = Timestamp::now();
+        }
+        permitted
+    }
+
+    /// What is counted of it.
+    pub(crate) fn stats(&self) -> MutexGuard<'_, Stats> {
+        self.stats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How it does.
+    pub(crate) fn state(&self) -> PluginState {
+        let registration = &self.registration;
+        let (source, plugin, revision) = match &registration.origin {
+            Origin::File(file) => (file.clone(), registration.name.clone(), String::new()),
+            Origin::NodeHook { hook, plugin, revision } => (hook.clone(), plugin.clone(), revision.clone()),
+        };
+        let (circuit, circuit_since) = {
+            let guard = self.breaker.lock().unwrap_or_else(PoisonError::into_inner);
+            (circuit(&guard.0), guard.1)
+        };
+        let stats = self.stats();
+        PluginState {
+            source,
+            plugin,
+            revision,
+            endpoint: registration.endpoint.clone(),
+            mode: registration.mode,
+            hooks: registration.hooks.keys().copied().collect(),
+            circuit,
+            circuit_since,
+            calls: stats.calls(),
+            last_error: stats.last_error().cloned(),
+        }
     }
 
     /// Of the pod's labels and annotations, those that the plugin may see.
@@ -113,5 +163,13 @@ impl Plugin {
             pod.annotations.clear();
         }
         pod
+    }
+}
+
+fn circuit(breaker: &Breaker) -> Circuit {
+    match breaker.state() {
+        breaker::State::Closed { .. } => Circuit::Closed,
+        breaker::State::Open { .. } => Circuit::Open,
+        breaker::State::HalfOpen { .. } => Circuit::HalfOpen,
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use jiff::Timestamp;
 use reeve_process::Process;
 use tokio::net::UnixListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -12,17 +13,22 @@ use tracing::{error, info, warn};
 
 use super::Args;
 use crate::backend::Backend;
-use crate::hooks::{HookMetrics, Hooks};
+use crate::grpc::unary;
+use crate::hooks::{HookMetrics, Hooks, Identity, update_running};
+use crate::message::cri::{VersionRequest, VersionResponse};
+use crate::registry::{self, Registry};
 use crate::systemd::notify;
-use crate::{handover, registry, server, socket};
+use crate::{handover, server, socket, state};
 
 /// Between two tries to reach a backend that is not there yet.
 const DIAL_PAUSE: Duration = Duration::from_millis(200);
+const VERSION: &str = "/runtime.v1.RuntimeService/Version";
+const VERSION_WITHIN: Duration = Duration::from_secs(10);
 
 pub(super) async fn proxy(args: Args, process: Process) -> anyhow::Result<()> {
     let ready = process.health.check("backend");
     let stop = CancellationToken::new();
-    let runtime = Backend::new(&args.runtime_endpoint.0);
+    let runtime = Arc::new(Backend::new(&args.runtime_endpoint.0));
     let reached = tokio::select! {
         () = reach(&runtime) => true,
         () = process.shutdown.draining() => false,
@@ -31,9 +37,9 @@ pub(super) async fn proxy(args: Args, process: Process) -> anyhow::Result<()> {
         return Ok(());
     }
     // Before the first call: none may slip past a plugin that is registered.
-    let hooks = Arc::new(Hooks::new(args.scope(), HookMetrics::register(&process.metrics)));
-    let registry = registry::load(&args.hooks_dir);
-    hooks.set(&registry);
+    let (places, mut registry) = (args.places(), Registry::default());
+    registry::load(&places, &mut registry);
+    let hooks = Arc::new(Hooks::new(args.scope(), HookMetrics::register(&process.metrics), registry));
     let listener = if args.take_over {
         handover::inherited().context("cannot take the socket over")?
     } else {
@@ -53,14 +59,34 @@ pub(super) async fn proxy(args: Args, process: Process) -> anyhow::Result<()> {
         stopping.cancel();
     };
     let watching = async {
+        let read = || hooks.change(|registry| registry::load(&places, registry));
         tokio::select! {
-            () = registry::watch(&args.hooks_dir, registry, |registry| hooks.set(registry)) => {}
+            () = registry::watch(&places, read) => {}
+            () = update_running(Arc::clone(&hooks), Arc::clone(&runtime)) => {}
+            () = report_state(&args, &hooks, &runtime) => {}
             () = stop.cancelled() => {}
         }
     };
     let serving = server::serve(listener, args.endpoints(), Arc::clone(&hooks), stop.clone());
     tokio::join!(serving, ending, watching);
     Ok(())
+}
+
+/// Answers readers of the local socket. Without it the hooks work all the same.
+async fn report_state(args: &Args, hooks: &Arc<Hooks>, runtime: &Backend) {
+    let started_at = Timestamp::now();
+    let request = VersionRequest { version: "v1".to_owned() };
+    let version = unary::<VersionResponse>(runtime, VERSION, &request, VERSION_WITHIN, 1 << 20).await.ok();
+    let runtime = version.map(|version| format!("{} {}", version.runtime_name, version.runtime_version));
+    let identity = Identity { started_at, runtime };
+    match state::serve::listen(&args.state_socket.0) {
+        Ok(listener) => {
+            let hooks = Arc::clone(hooks);
+            state::serve::serve(listener, move || std::future::ready(hooks.state(&identity))).await;
+        }
+        Err(error) => error!(error = %reeve_process::error_chain(&error), "nobody can read the state"),
+    }
+    std::future::pending().await
 }
 
 fn report_ready(args: &Args) {

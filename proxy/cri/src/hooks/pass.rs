@@ -57,15 +57,15 @@ impl Hooks {
                 match decoded {
                     Some((message, request)) => hooks.handle(&call, &message, request).await,
                     None => match hooks.refusal_of_unreadable(method, "the request cannot be decoded") {
-                        Some(refusal) => (Ok(refusal), None),
-                        None => (call.forward(None).await.response, None),
+                        Some(refusal) => (Ok(refusal), Vec::new()),
+                        None => (call.forward(None).await.response, Vec::new()),
                     },
                 }
             });
-            if let Some((response, post)) = outcome.await {
+            if let Some((response, posts)) = outcome.await {
                 // The client may have hung up; what comes after concerns plugins.
                 let _ = reply.send(response);
-                if let Some(post) = post {
+                for post in posts {
                     hooks.run_post(post).await;
                 }
             }
@@ -80,6 +80,7 @@ impl Hooks {
             Method::CreateContainer => Hook::PreCreateContainer,
             Method::StartContainer => Hook::PreStartContainer,
             Method::UpdateContainerResources => Hook::PreUpdateContainerResources,
+            Method::UpdatePodSandboxResources => Hook::PreUpdatePodSandboxResources,
             Method::StopPodSandbox
             | Method::RemovePodSandbox
             | Method::StopContainer

@@ -44,6 +44,7 @@ impl HookMetrics {
             Answer::Changes(_) => "changed",
             Answer::Denied(_) => "denied",
             Answer::Failed(_) => "failed",
+            Answer::TimedOut(_) => "timed out",
         };
         let mut labels = vec![("plugin", plugin.to_owned()), ("hook", hook.name().to_owned())];
         self.seconds.get_or_create(&labels).observe(took.as_secs_f64());

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 
 use super::*;
-use crate::registration::Merge;
+use crate::settings::Merge;
 
 fn shown() -> Fields {
     [

@@ -148,6 +148,30 @@ pub(crate) struct UpdateContainerResourcesRequest {
     pub(crate) annotations: HashMap<String, String>,
 }
 
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct UpdatePodSandboxResourcesRequest {
+    #[prost(string, tag = "1")]
+    pub(crate) pod_sandbox_id: String,
+    #[prost(message, optional, tag = "2")]
+    pub(crate) overhead: Option<LinuxContainerResources>,
+    #[prost(message, optional, tag = "3")]
+    pub(crate) resources: Option<LinuxContainerResources>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct VersionRequest {
+    #[prost(string, tag = "1")]
+    pub(crate) version: String,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct VersionResponse {
+    #[prost(string, tag = "2")]
+    pub(crate) runtime_name: String,
+    #[prost(string, tag = "3")]
+    pub(crate) runtime_version: String,
+}
+
 /// The request of `PodSandboxStatus` and `ContainerStatus`.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct StatusRequest {
@@ -209,6 +233,25 @@ pub(crate) struct ContainerResources {
 pub(crate) struct ListContainersRequest {
     #[prost(message, optional, tag = "1")]
     pub(crate) filter: Option<ContainerId>,
+}
+
+/// `ListContainersRequest` with another field of its filter.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct ListRunningRequest {
+    #[prost(message, optional, tag = "1")]
+    pub(crate) filter: Option<ContainerFilter>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct ContainerFilter {
+    #[prost(message, optional, tag = "2")]
+    pub(crate) state: Option<StateValue>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct StateValue {
+    #[prost(int32, tag = "1")]
+    pub(crate) state: i32,
 }
 
 #[derive(Clone, PartialEq, Message)]

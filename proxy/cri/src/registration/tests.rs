@@ -9,9 +9,10 @@ fn the_three_fields_of_koordinator_are_enough() {
     let (read, warnings) = parse("koordlet.json", text).unwrap();
     assert_eq!(read.name, "koordlet");
     assert_eq!(read.endpoint, PathBuf::from("/var/run/koordlet/koordlet.sock"));
-    let hooks = [Hook::PreRunPodSandbox, Hook::PreCreateContainer].map(|hook| (hook, FailurePolicy::Ignore));
+    let rule = HookRule { policy: FailurePolicy::Ignore, timeout: TIMEOUT };
+    let hooks = [Hook::PreRunPodSandbox, Hook::PreCreateContainer].map(|hook| (hook, rule));
     assert_eq!(read.hooks, hooks.into());
-    assert_eq!((read.merge, read.mode, read.timeout), (Merge::Echo, Mode::Enforce, TIMEOUT));
+    assert_eq!((read.merge, read.mode, read.conflicts), (Merge::Echo, Mode::Enforce, ConflictPolicy::Fail));
     assert_eq!(warnings, ["hook PreRemoveRunPodSandbox is not known and is left out"]);
 }
 
@@ -19,8 +20,8 @@ fn the_three_fields_of_koordinator_are_enough() {
 fn fail_counts_as_ignore_once_the_call_is_over() {
     let text = br#"{"remote-endpoint": "/a", "failure-policy": "Fail", "runtime-hooks": ["PreStartContainer", "PostStartContainer"]}"#;
     let (read, warnings) = parse("a.json", text).unwrap();
-    assert_eq!(read.hooks[&Hook::PreStartContainer], FailurePolicy::Fail);
-    assert_eq!(read.hooks[&Hook::PostStartContainer], FailurePolicy::Ignore);
+    assert_eq!(read.hooks[&Hook::PreStartContainer].policy, FailurePolicy::Fail);
+    assert_eq!(read.hooks[&Hook::PostStartContainer].policy, FailurePolicy::Ignore);
     assert_eq!(warnings.len(), 1);
 }
 
@@ -34,6 +35,20 @@ fn a_bad_file_says_which_field_is_wrong_and_what_to_write() {
     let relative = error(r#"{"remote-endpoint": "a.sock", "runtime-hooks": ["PreStartContainer"]}"#);
     assert!(relative.contains("absolute path"), "{relative}");
     assert!(error(r#"{"remote-endpoint": "/a", "runtime-hooks": ["Never"]}"#).contains("PreRunPodSandbox"));
+}
+
+#[test]
+fn what_only_our_own_protocol_can_say_needs_it() {
+    let text = |protocol: &str| {
+        format!(
+            r#"{{"remote-endpoint": "/a", "runtime-hooks": ["PreRunPodSandbox", "PostRemoveContainer"]{protocol}}}"#
+        )
+    };
+    let (read, warnings) = parse("a.json", text("").as_bytes()).unwrap();
+    assert!(!read.hooks.contains_key(&Hook::PostRemoveContainer));
+    assert!(warnings[0].contains(r#"write "protocol": "Reeve""#), "{warnings:?}");
+    let (read, warnings) = parse("a.json", text(r#", "protocol": "Reeve""#).as_bytes()).unwrap();
+    assert!(read.hooks.contains_key(&Hook::PostRemoveContainer) && warnings.is_empty());
 }
 
 proptest! {

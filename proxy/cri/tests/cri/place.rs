@@ -22,10 +22,17 @@ pub(crate) fn start_proxy(
             format!("--koord-runtimeproxy-endpoint={}", socket.display()),
             format!("--remote-runtime-service-endpoint={}", backend.display()),
             format!("--hooks-dir={}", hooks.display()),
+            format!("--hook-set={}", hook_set(supervisor).display()),
+            format!("--state-socket={}", supervisor.data().join(format!("{name}.state")).display()),
         ])
         .args(["--admin-address=none", "--log=info", "--v=4", "--logtostderr"])
         .inside(inside);
     (supervisor.spawn(server).unwrap(), socket)
+}
+
+/// The file with the hook set of a test's proxies.
+pub(crate) fn hook_set(supervisor: &Supervisor) -> PathBuf {
+    supervisor.data().join("hook-set").join("hooks.json")
 }
 
 pub(crate) async fn listening(socket: &Path) {

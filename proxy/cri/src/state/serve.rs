@@ -1,0 +1,94 @@
+//! Answers readers of the local socket. Whoever may open it is root.
+
+use std::convert::Infallible;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::Full;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::UnixListener;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tracing::debug;
+
+use super::State;
+
+const MAX_CONNECTIONS: usize = 16;
+const WHOLE_WITHIN: Duration = Duration::from_secs(5);
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// The socket cannot be made.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot listen on {}", path.display())]
+pub(crate) struct ListenError {
+    path: PathBuf,
+    #[source]
+    cause: std::io::Error,
+}
+
+/// Listens on `path`, in the place of whoever did before: the proxy that this one takes over from.
+pub(crate) fn listen(path: &Path) -> Result<UnixListener, ListenError> {
+    let bind = || {
+        if let Some(folder) = path.parent() {
+            fs::DirBuilder::new().recursive(true).mode(0o755).create(folder)?;
+        }
+        // Renamed when it is ready, so that nobody finds it open to all, or not there.
+        let fresh = path.with_extension(format!("{}.new", std::process::id()));
+        let _ = fs::remove_file(&fresh);
+        let listener = UnixListener::bind(&fresh)?;
+        fs::set_permissions(&fresh, Permissions::from_mode(0o600))?;
+        fs::rename(&fresh, path)?;
+        Ok(listener)
+    };
+    bind().map_err(|cause| ListenError { path: path.to_owned(), cause })
+}
+
+/// Serves for ever; dropping the future cuts every connection.
+pub(crate) async fn serve<F>(listener: UnixListener, state: impl Fn() -> F + Clone + Send + 'static)
+where
+    F: Future<Output = State> + Send + 'static,
+{
+    let free = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let mut connections = JoinSet::new();
+    loop {
+        while connections.try_join_next().is_some() {}
+        let Ok(slot) = Arc::clone(&free).acquire_owned().await else { return };
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+            continue;
+        };
+        let state = state.clone();
+        connections.spawn(async move {
+            let service = service_fn(move |request| {
+                let state = state.clone();
+                async move { Ok::<_, Infallible>(answer(&request, state).await) }
+            });
+            let connection = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .keep_alive(false)
+                .serve_connection(TokioIo::new(stream), service);
+            if !matches!(tokio::time::timeout(WHOLE_WITHIN, connection).await, Ok(Ok(()))) {
+                debug!("a reader of the state went away");
+            }
+            drop(slot);
+        });
+    }
+}
+
+async fn answer<B, F: Future<Output = State>>(request: &Request<B>, state: impl Fn() -> F) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::default());
+    if (request.method(), request.uri().path()) == (&Method::GET, super::client::PATH) {
+        let text = serde_json::to_vec(&state().await).unwrap_or_default();
+        *response.body_mut() = Full::new(text.into());
+    } else {
+        *response.status_mut() = StatusCode::NOT_FOUND;
+    }
+    response
+}
