@@ -22,7 +22,7 @@ pub struct Shipped {
     pub description: &'static str,
 }
 
-pub const IMAGES: [Shipped; 3] = [
+pub const IMAGES: [Shipped; 5] = [
     Shipped {
         name: "reeve",
         package: "reeve-reconciler",
@@ -34,6 +34,18 @@ pub const IMAGES: [Shipped; 3] = [
         package: "reeve-proxy-cri",
         user: ROOT,
         description: "Runs node hooks between kubelet and the container runtime",
+    },
+    Shipped {
+        name: "reeve-cri-example",
+        package: "reeve-proxy-cri-example",
+        user: ROOT,
+        description: "An example of a plugin for node hooks: resources by class of pod",
+    },
+    Shipped {
+        name: "reeve-cri-feed",
+        package: "reeve-proxy-cri-feed",
+        user: ROOT,
+        description: "Brings NodeHooks to the CRI proxy of a node and reports how they do",
     },
     Shipped {
         name: "reeve-resolver",

@@ -23,6 +23,18 @@ pub(crate) fn path() -> Result<PathBuf> {
     Ok(FOUND.get_or_init(|| found).clone())
 }
 
+/// Another program of the workspace, next to one of the package that is tested. Cargo builds all of them for
+/// `make test`; for a test that is started alone, `cargo build --bin NAME` does.
+///
+/// # Panics
+///
+/// If it is not built.
+pub fn beside(program: &str, name: &str) -> PathBuf {
+    let path = Path::new(program).with_file_name(name);
+    assert!(path.exists(), "{} is not built: run `cargo build --bin {name}`", path.display());
+    path
+}
+
 fn is_the_harness_itself() -> bool {
     std::env::current_exe().is_ok_and(|exe| exe.file_name().is_some_and(|name| name == "reeve-harness"))
 }

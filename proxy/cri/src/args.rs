@@ -6,20 +6,25 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
 
-use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use reeve_process::ProcessArgs;
 
 use crate::hooks::Scope;
 use crate::proxy::Endpoints;
 use crate::registry::Places;
 
+mod host;
 mod klog;
 mod run;
 
 /// Stands between kubelet and the container runtime and lets plugins change or refuse what kubelet asks
 #[derive(Clone, Debug, Parser)]
-#[command(name = "reeve-cri", version = reeve_process::version::LONG)]
+#[command(name = "reeve-cri", version = reeve_process::version::LONG, args_conflicts_with_subcommands = true)]
 pub struct Args {
+    /// Without one, the proxy runs
+    #[command(subcommand)]
+    pub command: Option<Command>,
+
     /// Unix socket to listen on: kubelet's --container-runtime-endpoint
     #[arg(long, visible_alias = "koord-runtimeproxy-endpoint", value_name = "SOCKET")]
     #[arg(default_value = "/var/run/koord-runtimeproxy/runtimeproxy.sock")]
@@ -72,6 +77,15 @@ pub struct Args {
 
     #[command(flatten)]
     pub process: ProcessArgs,
+}
+
+/// What else there is to do.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Command {
+    /// Make the proxy a service of this host and have kubelet speak to it; starts nothing, and prints what is left to do
+    Install(host::InstallArgs),
+    /// Take back what install wrote; stops nothing, and prints what is left to do
+    Uninstall(host::UninstallArgs),
 }
 
 /// What is behind the runtime's socket.
@@ -130,8 +144,13 @@ impl Args {
         }
     }
 
-    /// Runs the proxy until it is told to stop.
+    /// Runs the proxy until it is told to stop, or does what else was asked.
     pub fn run(self) -> ExitCode {
+        match &self.command {
+            Some(Command::Install(args)) => return host::install(args),
+            Some(Command::Uninstall(args)) => return host::uninstall(args),
+            None => {}
+        }
         let mut process = self.process.clone();
         process.share_admin_address = true;
         reeve_process::run(&process, "reeve-cri", |process| run::proxy(self, process))

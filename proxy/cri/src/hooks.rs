@@ -114,9 +114,9 @@ impl Hooks {
         let members = registry.members();
         if members != before {
             self.activate(&members);
-            let wanted = running::Wanted::of(&registry.set());
-            self.running.send_if_modified(|known| wanted.replace(known));
         }
+        let wanted = running::Wanted::of(&registry.set());
+        self.running.send_if_modified(|known| wanted.replace(known));
     }
 
     /// A plugin whose registration stays the same keeps its connection, its circuit and its numbers.

@@ -3,4 +3,3 @@
 
 pub(crate) mod cri;
 pub(crate) mod hook;
-pub(crate) mod reeve;

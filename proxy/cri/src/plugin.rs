@@ -19,7 +19,7 @@ use crate::settings::{Part, Protocol};
 use crate::state::{Circuit, PluginState};
 use crate::stats::Stats;
 use crate::subject::{Container, Pod};
-use crate::{breaker, koordinator, reeve};
+use crate::{breaker, koordinator, protocol, reeve};
 
 /// The most that an answer may have.
 const LONGEST_ANSWER: usize = 4 << 20;
@@ -97,7 +97,7 @@ impl Plugin {
             }
             (Protocol::Reeve, _) => {
                 let request = reeve::request(hook, pod, container, shown);
-                let answer = unary(connection, reeve::METHOD, &request, left, LONGEST_ANSWER).await?;
+                let answer = unary(connection, protocol::METHOD, &request, left, LONGEST_ANSWER).await?;
                 Ok(reeve::answer(answer))
             }
         }

@@ -6,15 +6,13 @@ use tonic::Status;
 use crate::chain::Answer;
 use crate::field::{self, Changes, Field, Fields, Value};
 use crate::hook::Hook;
-use crate::message::reeve::{self, Change, ChangedField, ChangedValue, HookRequest, HookResponse};
+use crate::message::cri::LinuxContainerResources;
+use crate::protocol::{self, Change, ChangedField, ChangedValue, HookRequest, HookResponse, HugepageLimit, Resources};
 use crate::subject::{Container, Pod, cgroup_parent};
-
-/// The one method.
-pub(crate) const METHOD: &str = "/reeve.hook.v1.HookService/Hook";
 
 /// What a plugin is asked. `pod` has of its labels and annotations those that the plugin may read.
 pub(crate) fn request(hook: Hook, pod: &Pod, container: Option<&Container>, shown: &Fields) -> HookRequest {
-    let mut request = reeve::Pod {
+    let mut request = protocol::Pod {
         name: pod.metadata.name.clone(),
         uid: pod.metadata.uid.clone(),
         namespace: pod.metadata.namespace.clone(),
@@ -23,17 +21,17 @@ pub(crate) fn request(hook: Hook, pod: &Pod, container: Option<&Container>, show
         labels: pod.labels.clone(),
         annotations: pod.annotations.clone(),
         cgroup_parent: cgroup_parent(shown),
-        overhead: pod.overhead.clone(),
-        resources: pod.resources.clone(),
+        overhead: pod.overhead.as_ref().map(resources),
+        resources: pod.resources.as_ref().map(resources),
     };
     if container.is_none() {
         request.labels = field::to_map(shown, |field| if let Field::PodLabel(key) = field { Some(key) } else { None });
         request.annotations =
             field::to_map(shown, |field| if let Field::PodAnnotation(key) = field { Some(key) } else { None });
-        request.resources = field::to_resources(shown);
+        request.resources = field::to_resources(shown).as_ref().map(resources);
     }
     let container =
-        container.map(|container| reeve::Container {
+        container.map(|container| protocol::Container {
             id: container.id.clone(),
             name: container.metadata.name.clone(),
             attempt: container.metadata.attempt,
@@ -41,9 +39,31 @@ pub(crate) fn request(hook: Hook, pod: &Pod, container: Option<&Container>, show
                 if let Field::ContainerAnnotation(key) = field { Some(key) } else { None }
             }),
             envs: field::to_map(shown, |field| if let Field::Env(key) = field { Some(key) } else { None }),
-            resources: field::to_resources(shown),
+            resources: field::to_resources(shown).as_ref().map(resources),
         });
     HookRequest { hook: hook.name().to_owned(), pod: Some(request), container }
+}
+
+/// The CRI has no presence: what is zero or empty is not set.
+fn resources(resources: &LinuxContainerResources) -> Resources {
+    let number = |number: i64| (number != 0).then_some(number);
+    let text = |text: &String| (!text.is_empty()).then(|| text.clone());
+    let page = |page: &crate::message::cri::HugepageLimit| HugepageLimit {
+        page_size: page.page_size.clone(),
+        limit: page.limit,
+    };
+    Resources {
+        cpu_period: number(resources.cpu_period),
+        cpu_quota: number(resources.cpu_quota),
+        cpu_shares: number(resources.cpu_shares),
+        memory_limit_in_bytes: number(resources.memory_limit_in_bytes),
+        oom_score_adj: number(resources.oom_score_adj),
+        cpuset_cpus: text(&resources.cpuset_cpus),
+        cpuset_mems: text(&resources.cpuset_mems),
+        hugepage_limits: resources.hugepage_limits.iter().map(page).collect(),
+        unified: resources.unified.clone(),
+        memory_swap_limit_in_bytes: number(resources.memory_swap_limit_in_bytes),
+    }
 }
 
 /// What an answer means.
@@ -163,7 +183,8 @@ mod tests {
 
     #[test]
     fn a_denial_refuses_with_its_reason_and_no_change_counts() {
-        let response = HookResponse { deny: Some(reeve::Deny { reason: "no batch here".to_owned() }), changes: vec![] };
+        let response =
+            HookResponse { deny: Some(protocol::Deny { reason: "no batch here".to_owned() }), changes: vec![] };
         let Answer::Denied(status) = answer(response) else { panic!("not denied") };
         assert_eq!((status.code(), status.message()), (tonic::Code::PermissionDenied, "no batch here"));
     }

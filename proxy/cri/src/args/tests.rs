@@ -46,3 +46,13 @@ fn a_relative_socket_is_refused_with_what_to_write() {
     let error = Args::read(["reeve-cri", "--listen=proxy.sock"].map(OsString::from)).unwrap_err().to_string();
     assert!(error.contains("wanted the absolute path of a unix socket"), "{error}");
 }
+
+#[test]
+fn without_a_subcommand_it_is_the_proxy_and_install_has_flags_of_its_own() {
+    assert!(read(&[]).command.is_none());
+    let Some(Command::Install(args)) = read(&["install", "--root=/host", "--", "--log=debug"]).command else {
+        panic!("no install");
+    };
+    assert_eq!((args.root, args.arguments), (PathBuf::from("/host"), vec!["--log=debug".to_owned()]));
+    assert!(matches!(read(&["uninstall"]).command, Some(Command::Uninstall(_))));
+}

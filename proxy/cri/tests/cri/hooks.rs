@@ -17,16 +17,16 @@ const ALL: [&str; 7] = [
     "PreUpdateContainerResources",
 ];
 
-struct Place {
-    runtime: ContainerRuntime,
+pub(crate) struct Place {
+    pub(crate) runtime: ContainerRuntime,
     image: Image,
-    hooks: PathBuf,
+    pub(crate) hooks: PathBuf,
     proxy: Process,
-    socket: PathBuf,
+    pub(crate) socket: PathBuf,
 }
 
 impl Place {
-    async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         let runtime = ContainerRuntime::start().await.unwrap();
         let image = Image::busybox().unwrap();
         runtime.load(&image).unwrap();
@@ -44,7 +44,7 @@ impl Place {
         listening(&self.socket).await;
     }
 
-    fn sandbox(&self, name: &str, namespace: &str) -> Value {
+    pub(crate) fn sandbox(&self, name: &str, namespace: &str) -> Value {
         json!({
             "metadata": {"name": name, "uid": format!("uid-{name}"), "namespace": namespace},
             "labels": {"app": name},
@@ -56,7 +56,7 @@ impl Place {
         })
     }
 
-    fn container(&self, pod: &str, sandbox: &Value) -> Value {
+    pub(crate) fn container(&self, pod: &str, sandbox: &Value) -> Value {
         json!({
             "pod_sandbox_id": pod,
             "sandbox_config": sandbox,
@@ -72,7 +72,7 @@ impl Place {
     }
 
     /// Waits until the proxy has read what is registered.
-    async fn in_force(&self, plugins: &[&str]) {
+    pub(crate) async fn in_force(&self, plugins: &[&str]) {
         let written = serde_json::to_string(&format!("{plugins:?}")).unwrap();
         eventually(&format!("{plugins:?} is in force"), || async {
             let log = std::fs::read_to_string(self.proxy.log()).unwrap_or_default();
@@ -82,7 +82,7 @@ impl Place {
         .await;
     }
 
-    fn cgroup_file(&self, container: &str, file: &str) -> String {
+    pub(crate) fn cgroup_file(&self, container: &str, file: &str) -> String {
         let file = cgroup(self.runtime.cgroup(), container).join(file);
         std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display())).trim().to_owned()
     }
@@ -95,7 +95,7 @@ fn cgroup(parent: &str, container: &str) -> PathBuf {
 }
 
 /// CPU shares as the kernel has them, or weight on cgroup v2.
-fn shares(place: &Place, container: &str) -> String {
+pub(crate) fn shares(place: &Place, container: &str) -> String {
     let folder = cgroup(place.runtime.cgroup(), container);
     place.cgroup_file(container, if folder.join("cpu.shares").exists() { "cpu.shares" } else { "cpu.weight" })
 }

@@ -4,8 +4,10 @@
 #![cfg(test)]
 
 mod differential;
+mod hook_set;
 mod hooks;
 mod kills;
 mod node;
+mod own_protocol;
 mod place;
 mod upgrade;

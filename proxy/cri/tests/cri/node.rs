@@ -7,6 +7,7 @@ use kube::Api;
 use kube::api::{DeleteParams, ListParams, PostParams};
 use reeve_tests::{Image, Node, Process, eventually, until};
 use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::place::{Plugin, start_proxy};
 
@@ -33,6 +34,28 @@ async fn shares(node: &Node, pod: &str) -> String {
     let script = "cat /sys/fs/cgroup/cpu/cpu.shares 2>/dev/null || cat /sys/fs/cgroup/cpu.weight";
     let from_inside = node.kubectl(&["exec", pod, "--", "sh", "-c", script]).await;
     from_inside.trim().to_owned()
+}
+
+/// Asks the pod's server for its page, through a forwarded port.
+async fn get(pods: &Api<Pod>, pod: &str) -> String {
+    let mut ports = pods.portforward(pod, &[8080]).await.unwrap();
+    let mut stream = ports.take_stream(8080).unwrap();
+    stream.write_all(b"GET /index.html HTTP/1.0\r\n\r\n").await.unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await.unwrap();
+    let answer = String::from_utf8(answer).unwrap();
+    answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{answer}")).1.to_owned()
+}
+
+/// Has kubelet give the container more CPU without a restart. Returns its new shares.
+async fn resize(node: &Node, pod: &str, old: &str) -> String {
+    let more = r#"{"spec": {"containers": [{"name": "web", "resources": {"requests": {"cpu": "300m"}}}]}}"#;
+    node.kubectl(&["patch", "pod", pod, "--subresource=resize", "--patch", more]).await;
+    eventually("the container has more CPU", || async {
+        let now = shares(node, pod).await;
+        if now == old { Err(now) } else { Ok(now) }
+    })
+    .await
 }
 
 #[tokio::test]
@@ -79,6 +102,10 @@ async fn pods_run_behind_the_proxy_and_a_plugin_changes_what_the_next_one_gets()
     let (_, request) = plugin.asked().pop().unwrap();
     assert_eq!(request["pod_meta"]["name"], "after");
     assert!(request["pod_cgroup_parent"].as_str().unwrap_or_default().contains("pod"), "{request}");
+
+    assert_eq!(get(&pods, "before").await, "hello from a pod\n", "ports are forwarded");
+    let grown = resize(&node, "before", &old).await;
+    println!("cpu shares {old} -> {grown} by an update in place");
 
     for name in ["before", "after"] {
         pods.delete(name, &DeleteParams::default()).await.unwrap();

@@ -1,11 +1,12 @@
-//! A proxy, its plugins and its client, started for one test.
+//! A proxy and its client, started for one test.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use reeve_tests::assets::{self, Peer};
-use reeve_tests::{Process, Server, Supervisor, eventually};
+pub(crate) use reeve_tests::{HookPlugin as Plugin, listening};
+use reeve_tests::{Process, Server, Supervisor};
 use serde_json::{Value, json};
 
 /// Starts `reeve-cri` as koord-runtime-proxy would be started. Returns its process and socket.
@@ -33,13 +34,6 @@ pub(crate) fn start_proxy(
 /// The file with the hook set of a test's proxies.
 pub(crate) fn hook_set(supervisor: &Supervisor) -> PathBuf {
     supervisor.data().join("hook-set").join("hooks.json")
-}
-
-pub(crate) async fn listening(socket: &Path) {
-    eventually(&format!("{} is served", socket.display()), || async {
-        tokio::net::UnixStream::connect(socket).await.map(drop)
-    })
-    .await;
 }
 
 /// Runs the peer `cri` and returns what it prints.
@@ -103,51 +97,5 @@ impl Drop for Client {
     fn drop(&mut self) {
         drop(self.requests.take());
         let _ = self.child.wait();
-    }
-}
-
-/// A plugin that speaks Koordinator's protocol, registered by file.
-pub(crate) struct Plugin {
-    pub(crate) process: Process,
-    name: String,
-    rules: PathBuf,
-    record: PathBuf,
-    socket: PathBuf,
-}
-
-impl Plugin {
-    pub(crate) async fn start(supervisor: &Supervisor, name: &str) -> Self {
-        let data = supervisor.data();
-        let [rules, record, socket] = ["rules", "record", "sock"].map(|end| data.join(format!("{name}.{end}")));
-        let server = Server::new(name, assets::peer(Peer::Koordinator).unwrap()).args([
-            format!("-listen={}", socket.display()),
-            format!("-rules={}", rules.display()),
-            format!("-record={}", record.display()),
-        ]);
-        let process = supervisor.spawn(server).unwrap();
-        listening(&socket).await;
-        Self { process, name: name.to_owned(), rules, record, socket }
-    }
-
-    /// Says what to answer, by hook.
-    pub(crate) fn answer(&self, rules: &Value) {
-        std::fs::write(&self.rules, rules.to_string()).unwrap();
-    }
-
-    /// Registers it as Koordinator's plugins do, with more fields.
-    pub(crate) fn register(&self, folder: &Path, hooks: &[&str], more: &Value) {
-        let mut file = json!({"remote-endpoint": self.socket, "runtime-hooks": hooks});
-        file.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap_or_default());
-        std::fs::create_dir_all(folder).unwrap();
-        std::fs::write(folder.join(format!("{}.json", self.name)), file.to_string()).unwrap();
-    }
-
-    /// What it was asked, as hook and request.
-    pub(crate) fn asked(&self) -> Vec<(String, Value)> {
-        let text = std::fs::read_to_string(&self.record).unwrap_or_default();
-        text.lines()
-            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-            .map(|line| (line["hook"].as_str().unwrap_or_default().to_owned(), line["request"].clone()))
-            .collect()
     }
 }

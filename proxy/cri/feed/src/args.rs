@@ -1,0 +1,91 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::Parser;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use reeve_process::lease::{LeaseConfig, Timing};
+use reeve_process::{Process, ProcessArgs};
+
+use crate::{feed, leader};
+
+/// The lease of the feed that sums up NodeHooks.
+const LEASE: &str = "reeve-cri-feed";
+
+/// Brings the NodeHooks of a node to its CRI proxy, and reports how they do
+#[derive(Clone, Debug, Parser)]
+#[command(name = "reeve-cri-feed", version = reeve_process::version::LONG)]
+pub struct Args {
+    /// Name of the node
+    #[arg(long, env = "NODE_NAME", value_name = "NAME")]
+    pub node: String,
+
+    /// File that the proxy reads hooks from
+    #[arg(long, value_name = "FILE", default_value = "/var/lib/reeve-cri/hooks.json")]
+    pub hook_set: PathBuf,
+
+    /// Unix socket on which the proxy tells how its hooks do
+    #[arg(long, value_name = "SOCKET", default_value = "/run/reeve-cri/state.sock")]
+    pub state_socket: PathBuf,
+
+    /// Do not write the condition HooksLive of the Node
+    #[arg(long)]
+    pub no_node_condition: bool,
+
+    /// Do not taint the Node, whatever NodeHooks ask for
+    #[arg(long)]
+    pub no_taints: bool,
+
+    /// File with the way to the cluster; without it, that of the pod
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+
+    /// Namespace of the lease; without it, that of the pod
+    #[arg(long, value_name = "NAMESPACE")]
+    pub lease_namespace: Option<String>,
+
+    #[command(flatten)]
+    pub process: ProcessArgs,
+}
+
+impl Args {
+    /// Runs the feed until it is told to stop.
+    pub fn run(self) -> ExitCode {
+        reeve_process::run(&self.process.clone(), "reeve-cri-feed", |process| self.work(process))
+    }
+
+    async fn work(self, process: Process) -> anyhow::Result<()> {
+        let config = self.configure().await?;
+        let client = Client::try_from(config.clone()).context("cannot make a client of the cluster")?;
+        let namespace = self.lease_namespace.clone().unwrap_or_else(|| config.default_namespace.clone());
+        let mut lease = LeaseConfig::new(namespace, LEASE);
+        lease.timing = timing().context("the times of the lease do not fit together")?;
+        let gate = process.contend(client.clone(), lease);
+        let stop = process.shutdown.draining_token();
+        let feeding = feed::run(&self, client, process.health.check("node"));
+        tokio::select! {
+            () = stop.cancelled() => Ok(()),
+            fed = feeding => fed,
+            led = leader::run(&gate, &config) => led,
+        }
+    }
+
+    async fn configure(&self) -> anyhow::Result<Config> {
+        let Some(file) = &self.kubeconfig else {
+            return Config::incluster().context("cannot find the way to the cluster: name a --kubeconfig");
+        };
+        let kubeconfig = Kubeconfig::read_from(file);
+        let kubeconfig = kubeconfig.with_context(|| format!("cannot read {}", file.display()))?;
+        let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
+        config.with_context(|| format!("cannot use {}", file.display()))
+    }
+}
+
+/// Every node contends, so each looks seldom: a sum that is two minutes late harms nobody.
+fn timing() -> Result<Timing, reeve_process::lease::TimingError> {
+    Timing::new(Duration::from_mins(2), Duration::from_secs(80), Duration::from_secs(20))
+}
