@@ -83,6 +83,13 @@ images: ## Build the container images into target/images, ONLY="a b" some of the
 	$(CARGO) run --release --quiet --locked --package reeve-images -- build \
 	  $(addprefix --only ,$(ONLY)) $(if $(PUSH),--push $(PUSH)) $(if $(SCRATCH),--from-scratch)
 
+# The tools come from the harness, as they do in tests.
+.PHONY: packages
+packages: build ## Build target/debian/*.deb and target/generate-rpm/*.rpm of reeve-cri, the proxy on nodes
+	$(CARGO) build --release --locked --package reeve-proxy-cri --bin reeve-cri
+	$$($(HARNESS) find cargo-deb) --package reeve-proxy-cri --no-build
+	$$($(HARNESS) find cargo-generate-rpm) --package proxy/cri
+
 .PHONY: image-pins
 image-pins: ## Pin the Debian packages of the images to what the archive has today, in images/debian.toml
 	$(CARGO) run --quiet --package reeve-images -- pin

@@ -271,9 +271,8 @@ fn can_change(hook: Hook, field: &Field) -> bool {
         Hook::PreCreateContainer => {
             field.is_resource() || matches!(field, Field::ContainerAnnotation(_) | Field::Env(_) | Field::CgroupParent)
         }
-        Hook::PreStartContainer => field.is_resource(),
+        Hook::PreStartContainer | Hook::PreUpdatePodSandboxResources => field.is_resource(),
         Hook::PreUpdateContainerResources => field.is_resource() || matches!(field, Field::ContainerAnnotation(_)),
-        Hook::PreUpdatePodSandboxResources => field.is_resource(),
         Hook::PreRemovePodSandbox
         | Hook::PostStopPodSandbox
         | Hook::PostStartContainer

@@ -1,13 +1,15 @@
 //! Makes `reeve-cri` a service of a host and has kubelet speak to it, and takes both back. Decides from what it reads of the
 //! host which files there are to be; `files` writes them. Starts and stops nothing.
 
+use std::fmt::Write;
 use std::path::PathBuf;
 
 mod files;
 mod kubelet;
 
-pub(crate) use files::{InstallError, install, uninstall};
-pub(crate) use kubelet::{Host, Way};
+pub(crate) use files::{install, uninstall};
+pub(crate) use kubelet::Host;
+use kubelet::Way;
 
 /// In every file of ours: one without it belongs to somebody else.
 pub(crate) const MARK: &str = "# Written by reeve-cri install.";
@@ -54,7 +56,7 @@ pub(crate) fn plan(service: &Service, host: &Host) -> Plan {
     match host.way() {
         Way::ExtraArgs => {
             // Read after the file that it takes the place of, and with what that one says.
-            drop_in.push_str(&format!("\n[Service]\nEnvironmentFile=/{ENVIRONMENT}\n"));
+            let _ = write!(drop_in, "\n[Service]\nEnvironmentFile=/{ENVIRONMENT}\n");
             let before = host.extra_args.as_ref().map(|arguments| format!("{arguments} ")).unwrap_or_default();
             let text = format!("{MARK}\nKUBELET_EXTRA_ARGS=\"{before}--container-runtime-endpoint={endpoint}\"\n");
             files.push(Written { path: ENVIRONMENT, text });
@@ -89,7 +91,7 @@ fn unit(service: &Service) -> String {
         service.runtime.display()
     );
     for argument in &service.arguments {
-        command.push_str(&format!(" \"{}\"", argument.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%")));
+        let _ = write!(command, " \"{}\"", argument.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%"));
     }
     format!(
         "{MARK}
@@ -102,7 +104,8 @@ StartLimitIntervalSec=0
 [Service]
 Type=notify
 NotifyAccess=all
-ExecStart={command}
+EnvironmentFile=-/etc/default/reeve-cri
+ExecStart={command} $REEVE_CRI_ARGS
 # Upgrade: the program that is in its place takes the socket over, and no call fails.
 ExecReload=/bin/kill -HUP $MAINPID
 Restart=always

@@ -11,6 +11,7 @@ mod breaker;
 mod call;
 mod chain;
 mod field;
+pub mod fuzzing;
 mod grpc;
 mod handover;
 pub mod hook;

@@ -67,7 +67,7 @@ impl Plugin {
         };
         let answer = match tokio::time::timeout(timeout, call).await {
             Ok(Ok(answer)) => answer,
-            Ok(Err(status)) => self.judge(&status),
+            Ok(Err(status)) => failure(&status),
             Err(_elapsed) => Answer::TimedOut(format!("no answer within {} ms", timeout.as_millis())),
         };
         let is_failure = matches!(answer, Answer::Failed(_) | Answer::TimedOut(_));
@@ -100,14 +100,6 @@ impl Plugin {
                 let answer = unary(connection, protocol::METHOD, &request, left, LONGEST_ANSWER).await?;
                 Ok(reeve::answer(answer))
             }
-        }
-    }
-
-    fn judge(&self, status: &Status) -> Answer {
-        match status.code() {
-            Code::PermissionDenied | Code::FailedPrecondition => Answer::Denied(status.clone()),
-            Code::DeadlineExceeded => Answer::TimedOut(format!("{}: {}", status.code(), status.message())),
-            code => Answer::Failed(format!("{code}: {}", status.message())),
         }
     }
 
@@ -171,5 +163,14 @@ fn circuit(breaker: &Breaker) -> Circuit {
         breaker::State::Closed { .. } => Circuit::Closed,
         breaker::State::Open { .. } => Circuit::Open,
         breaker::State::HalfOpen { .. } => Circuit::HalfOpen,
+    }
+}
+
+/// What an error means: some are a plugin's word, the others its failure.
+fn failure(status: &Status) -> Answer {
+    match status.code() {
+        Code::PermissionDenied | Code::FailedPrecondition => Answer::Denied(status.clone()),
+        Code::DeadlineExceeded => Answer::TimedOut(format!("{}: {}", status.code(), status.message())),
+        code => Answer::Failed(format!("{code}: {}", status.message())),
     }
 }

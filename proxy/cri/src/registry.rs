@@ -92,7 +92,7 @@ impl Registry {
             || Ok(HookSet::default()),
             |text| {
                 let text = text.as_ref().map_err(ToString::to_string)?;
-                HookSet::parse(text).map_err(|error| reeve_process::error_chain(&error).to_string())
+                HookSet::parse(text).map_err(|error| reeve_process::error_chain(&error))
             },
         );
         let before = self.bad_set.take();

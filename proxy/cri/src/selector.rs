@@ -43,7 +43,7 @@ impl Labels for BTreeMap<String, String> {
     }
 }
 
-impl Labels for HashMap<String, String> {
+impl<S: std::hash::BuildHasher> Labels for HashMap<String, String, S> {
     fn value(&self, key: &str) -> Option<&str> {
         self.get(key).map(String::as_str)
     }

@@ -1,5 +1,5 @@
 // Peers of a CRI proxy, made of released modules: a client that makes calls as it is told, one that holds two servers
-// against each other call by call, and a server that echoes whatever comes.
+// against each other call by call, one that measures, a server that echoes whatever comes, and one that answers at once.
 package main
 
 import (
@@ -9,9 +9,11 @@ import (
 
 func main() {
 	log.SetFlags(0)
-	commands := map[string]func([]string) error{"call": call, "differential": differential, "echo": echo, "load": load}
+	commands := map[string]func([]string) error{
+		"bench": bench, "call": call, "differential": differential, "echo": echo, "floor": serveFloor, "load": load,
+	}
 	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
-		log.Fatal("usage: cri-peer call|differential|echo|load ...")
+		log.Fatal("usage: cri-peer bench|call|differential|echo|floor|load ...")
 	}
 	if err := commands[os.Args[1]](os.Args[2:]); err != nil {
 		log.Fatal(err)

@@ -20,10 +20,19 @@ const CACHED: &str = "CACHED";
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Released {
+    /// Makes packages for Debian.
+    #[serde(rename = "cargo-deb")]
+    CargoDeb,
+    /// Makes packages for Red Hat.
+    #[serde(rename = "cargo-generate-rpm")]
+    CargoGenerateRpm,
     CoreDns,
     /// `reeve` of an earlier version, from the history of this repository, with its CRDs beside it.
     Earlier,
     Helm,
+    /// The peer of `reeve-cri`.
+    #[serde(rename = "koord-runtime-proxy")]
+    KoordRuntimeProxy,
     Registry,
 }
 
@@ -31,13 +40,24 @@ pub enum Released {
 const EARLIER: &str = "3972c38";
 
 impl Released {
-    pub const ALL: [Released; 4] = [Released::CoreDns, Released::Earlier, Released::Helm, Released::Registry];
+    pub const ALL: [Released; 7] = [
+        Released::CargoDeb,
+        Released::CargoGenerateRpm,
+        Released::CoreDns,
+        Released::Earlier,
+        Released::Helm,
+        Released::KoordRuntimeProxy,
+        Released::Registry,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
+            Released::CargoDeb => "cargo-deb",
+            Released::CargoGenerateRpm => "cargo-generate-rpm",
             Released::CoreDns => "coredns",
             Released::Earlier => "earlier",
             Released::Helm => "helm",
+            Released::KoordRuntimeProxy => "koord-runtime-proxy",
             Released::Registry => "registry",
         }
     }
@@ -45,15 +65,21 @@ impl Released {
     fn source(self) -> Source {
         let module = |module, version, package| Source::Module { module, version, package };
         match self {
+            Released::CargoDeb => Source::Crate { version: "3.8.0" },
+            Released::CargoGenerateRpm => Source::Crate { version: "0.21.1" },
             Released::CoreDns => module("github.com/coredns/coredns", "v1.12.4", "."),
             Released::Earlier => Source::History { commit: EARLIER },
             Released::Helm => module("helm.sh/helm/v3", pinned(HELM_MOD, "helm.sh/helm/v3"), "./cmd/helm"),
+            Released::KoordRuntimeProxy => {
+                module("github.com/koordinator-sh/koordinator", "v1.8.0", "./cmd/koord-runtime-proxy")
+            }
             Released::Registry => module("github.com/distribution/distribution/v3", "v3.0.0", "./cmd/registry"),
         }
     }
 
     fn cached(self, cache: &Path) -> PathBuf {
-        let (Source::Module { version, .. } | Source::History { commit: version }) = self.source();
+        let (Source::Module { version, .. } | Source::History { commit: version } | Source::Crate { version }) =
+            self.source();
         cache.join(format!("{}-{version}", self.name()))
     }
 
@@ -80,6 +106,7 @@ impl Released {
                 Ok(command)
             }
             Source::History { commit } => Ok(build_from_history(commit, output, target)),
+            Source::Crate { version } => Ok(build_crate(self.name(), version, output)),
         }
     }
 }
@@ -90,6 +117,21 @@ enum Source {
     Module { module: &'static str, version: &'static str, package: &'static str },
     /// An earlier commit of this repository.
     History { commit: &'static str },
+    /// A crate of the program's name.
+    Crate { version: &'static str },
+}
+
+/// Builds a subcommand of cargo, apart from what is built of ours.
+fn build_crate(name: &str, version: &str, output: &Path) -> Command {
+    const BUILD: &str = r#"
+        set -eu
+        folder=$(mktemp -d); trap 'rm -rf "$folder"' EXIT
+        cargo install "$1" --version "$2" --locked --debug --root "$folder" --target-dir "$folder/target"
+        cp "$folder/bin/$1" "$3"
+    "#;
+    let mut command = Command::new("sh");
+    command.args(["-c", BUILD, "sh", name, version]).arg(output);
+    command
 }
 
 /// Builds `reeve` as it was at a commit, and puts the CRDs of that commit beside it.

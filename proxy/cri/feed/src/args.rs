@@ -32,7 +32,7 @@ pub struct Args {
     #[arg(long, value_name = "SOCKET", default_value = "/run/reeve-cri/state.sock")]
     pub state_socket: PathBuf,
 
-    /// Do not write the condition HooksLive of the Node
+    /// Do not write the condition `HooksLive` of the Node
     #[arg(long)]
     pub no_node_condition: bool,
 

@@ -36,8 +36,8 @@ pub(crate) async fn run(args: &Args, client: Client, ready: Check) -> anyhow::Re
         recorder: Recorder::new(client.clone(), edge::reporter(&args.node)),
         client: client.clone(),
     };
-    let writes = NodeWrites { condition: !args.no_node_condition, taint: !args.no_taints };
-    let machine = Machine::new(on_disk(&args.hook_set), edge.read_status().await, writes);
+    let of_node = NodeWrites { condition: !args.no_node_condition, taint: !args.no_taints };
+    let machine = Machine::new(on_disk(&args.hook_set), edge.read_status().await, of_node);
     let (hooks, writer) = reflector::store::<NodeHook>();
     let watched = watcher(Api::<NodeHook>::all(client.clone()), watcher::Config::default()).default_backoff();
     let mut watched = Box::pin(reflector(writer, watched));
@@ -71,7 +71,7 @@ pub(crate) async fn run(args: &Args, client: Client, ready: Check) -> anyhow::Re
             },
             _ = ticks.tick() => {
                 let state = read(&args.state_socket).await;
-                Event::State(state.map(Box::new).map_err(|error| error_chain(&error).to_string()))
+                Event::State(state.map(Box::new).map_err(|error| error_chain(&error)))
             }
         };
         feed.on_event(event).await;

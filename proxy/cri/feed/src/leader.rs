@@ -121,8 +121,8 @@ where
     K: Resource<DynamicType = ()> + Clone + std::fmt::Debug + DeserializeOwned + Send + Sync + 'static,
 {
     let (store, writer) = reflector::store();
-    let watched = watcher(Api::<K>::all(client.clone()), watcher::Config::default()).default_backoff();
-    watches.spawn(drive(reflector::reflector(writer, watched), sender.clone()));
+    let changes = watcher(Api::<K>::all(client.clone()), watcher::Config::default()).default_backoff();
+    watches.spawn(drive(reflector::reflector(writer, changes), sender.clone()));
     store
 }
 

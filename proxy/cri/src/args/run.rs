@@ -86,7 +86,7 @@ async fn report_state(args: &Args, hooks: &Arc<Hooks>, runtime: &Backend) {
         }
         Err(error) => error!(error = %reeve_process::error_chain(&error), "nobody can read the state"),
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 fn report_ready(args: &Args) {

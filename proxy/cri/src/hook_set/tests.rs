@@ -58,7 +58,7 @@ fn a_misspelt_field_is_refused_and_named() {
     let text =
         String::from_utf8(HookSet { hooks: vec![hook("a", revision("/run/a.sock"))], ..HookSet::default() }.to_text());
     let text = text.unwrap().replace("\"percent\": 100", "\"percentage\": 100");
-    let error = reeve_process::error_chain(&HookSet::parse(text.as_bytes()).unwrap_err()).to_string();
+    let error = reeve_process::error_chain(&HookSet::parse(text.as_bytes()).unwrap_err());
     assert!(error.contains("percentage"), "{error}");
 }
 

@@ -62,7 +62,7 @@ impl Hooks {
                     },
                 }
             });
-            if let Some((response, posts)) = outcome.await {
+            if let Some((response, posts)) = Box::pin(outcome).await {
                 // The client may have hung up; what comes after concerns plugins.
                 let _ = reply.send(response);
                 for post in posts {

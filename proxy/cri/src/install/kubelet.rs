@@ -6,7 +6,7 @@ use std::path::Path;
 /// Where systemd looks for units; the first that has one counts.
 const UNITS: [&str; 4] =
     ["etc/systemd/system", "run/systemd/system", "usr/local/lib/systemd/system", "lib/systemd/system"];
-/// What distributions read KUBELET_EXTRA_ARGS from.
+/// What distributions read `KUBELET_EXTRA_ARGS` from.
 const DEFAULTS: [&str; 2] = ["etc/default/kubelet", "etc/sysconfig/kubelet"];
 const EXTRA_ARGS: &str = "KUBELET_EXTRA_ARGS";
 
@@ -15,7 +15,7 @@ const EXTRA_ARGS: &str = "KUBELET_EXTRA_ARGS";
 pub(crate) struct Host {
     /// Kubelet's unit and its drop-ins, ours left out, one after the other.
     pub(crate) kubelet_unit: String,
-    /// What KUBELET_EXTRA_ARGS is by the host's own files.
+    /// What `KUBELET_EXTRA_ARGS` is by the host's own files.
     pub(crate) extra_args: Option<String>,
     pub(crate) kubelet_version: Option<(u32, u32)>,
 }
@@ -32,9 +32,9 @@ pub(crate) enum Way {
 
 impl Host {
     pub(crate) fn way(&self) -> Way {
-        let starts = self.kubelet_unit.lines().filter_map(|line| line.trim().strip_prefix("ExecStart="));
+        let mut starts = self.kubelet_unit.lines().filter_map(|line| line.trim().strip_prefix("ExecStart="));
         // An empty one takes back those before it.
-        let start = starts.filter(|start| !start.is_empty()).last().unwrap_or_default();
+        let start = starts.rfind(|start| !start.is_empty()).unwrap_or_default();
         if start.contains(&format!("${EXTRA_ARGS}")) || start.contains(&format!("${{{EXTRA_ARGS}}}")) {
             return Way::ExtraArgs;
         }
@@ -62,17 +62,16 @@ impl Host {
                 text.push_str(&fs::read_to_string(file).unwrap_or_default());
             }
         }
-        let defaults = DEFAULTS.iter().filter_map(|file| fs::read_to_string(root.join(file)).ok());
-        let extra_args = defaults.filter_map(|text| value_of(&text, EXTRA_ARGS)).last();
+        let mut defaults = DEFAULTS.iter().rev().filter_map(|file| fs::read_to_string(root.join(file)).ok());
+        let extra_args = defaults.find_map(|text| value_of(&text, EXTRA_ARGS));
         Self { kubelet_unit: text, extra_args, kubelet_version: kubelet_version.and_then(version) }
     }
 }
 
 /// The value of a variable in a file of the form that systemd reads.
 fn value_of(text: &str, name: &str) -> Option<String> {
-    let lines = text.lines().map(str::trim).filter(|line| !line.starts_with(['#', ';']));
-    let values = lines.filter_map(|line| line.strip_prefix(name)?.trim_start().strip_prefix('='));
-    let value = values.last()?.trim();
+    let mut lines = text.lines().rev().map(str::trim).filter(|line| !line.starts_with(['#', ';']));
+    let value = lines.find_map(|line| line.strip_prefix(name)?.trim_start().strip_prefix('='))?.trim();
     let unquoted = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
     let unquoted = unquoted.or_else(|| value.strip_prefix('\'').and_then(|value| value.strip_suffix('\'')));
     Some(unquoted.unwrap_or(value).to_owned()).filter(|value| !value.is_empty())

@@ -1,6 +1,7 @@
 use std::fs;
 use std::path::Path;
 
+use super::files::InstallError;
 use super::*;
 
 const KUBEADM: &str = "[Service]
@@ -94,4 +95,12 @@ fn a_kubelet_that_takes_no_arguments_and_one_that_is_too_old_are_told_what_to_do
     assert!(advice[0].contains("containerRuntimeEndpoint: unix:///run/reeve-cri/cri.sock"), "{advice:?}");
     let old = Host { kubelet_version: Some((1, 30)), ..with("/usr/bin/kubelet $KUBELET_EXTRA_ARGS") };
     assert!(plan(&service(), &old).advice[0].starts_with("kubelet 1.30 cannot speak to the proxy"));
+}
+
+#[test]
+fn packages_have_the_same_unit() {
+    let packaged = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("package/reeve-cri.service")).unwrap();
+    let ours = unit(&Service { arguments: Vec::new(), ..service() });
+    let settings = |text: &str| text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(settings(&packaged), settings(&ours));
 }

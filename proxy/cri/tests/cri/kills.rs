@@ -10,8 +10,6 @@ use serde_json::{Value, json};
 
 use crate::place::{Client, Plugin, listening, start_proxy};
 
-const ROUNDS: usize = 3;
-
 #[derive(Default)]
 struct Progress {
     made: AtomicUsize,
@@ -70,6 +68,17 @@ fn churn(socket: &Path, image: &str, cgroup: &str, progress: &Progress) -> Vec<S
 
 #[tokio::test]
 async fn no_container_is_lost_or_doubled_when_proxy_containerd_or_plugin_are_killed() {
+    kill(3).await;
+}
+
+#[tokio::test]
+#[ignore = "takes minutes; make soak ONLY=cri"]
+async fn no_container_is_lost_or_doubled_when_each_is_killed_twenty_times() {
+    kill(20).await;
+}
+
+/// Kills each so many times, and freezes the plugin as often.
+async fn kill(rounds: usize) {
     let mut runtime = ContainerRuntime::start().await.unwrap();
     let image = Image::busybox().unwrap();
     runtime.load(&image).unwrap();
@@ -87,7 +96,7 @@ async fn no_container_is_lost_or_doubled_when_proxy_containerd_or_plugin_are_kil
         std::thread::spawn(move || churn(&socket, &image, &cgroup, &progress))
     };
     let mut kills = 0;
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds {
         proxy.kill().unwrap();
         proxy = start_proxy(&supervisor, "proxy", Some(&inside), &runtime.socket(), &hooks).0;
         progress.goes_on().await;
@@ -110,7 +119,7 @@ async fn no_container_is_lost_or_doubled_when_proxy_containerd_or_plugin_are_kil
     let places: BTreeSet<String> =
         found.iter().map(|container| format!("{} {}", container["pod_sandbox_id"], container["metadata"])).collect();
     let doubled = found.len() - places.len();
-    println!("kills={kills} freezes={ROUNDS} containers={} lost={lost} doubled={doubled}", made.len());
+    println!("kills={kills} freezes={rounds} containers={} lost={lost} doubled={doubled}", made.len());
     assert_eq!((lost, doubled), (0, 0));
     assert!(!made.is_empty());
 }

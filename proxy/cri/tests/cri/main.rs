@@ -9,5 +9,6 @@ mod hooks;
 mod kills;
 mod node;
 mod own_protocol;
+mod packages;
 mod place;
 mod upgrade;

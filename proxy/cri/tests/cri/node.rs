@@ -53,7 +53,10 @@ async fn resize(node: &Node, pod: &str, old: &str) -> String {
     node.kubectl(&["patch", "pod", pod, "--subresource=resize", "--patch", more]).await;
     eventually("the container has more CPU", || async {
         let now = shares(node, pod).await;
-        if now == old { Err(now) } else { Ok(now) }
+        if now != old {
+            return Ok(now);
+        }
+        Err(node.kubectl(&["get", "pod", pod, "-o", "jsonpath={.status}"]).await)
     })
     .await
 }
@@ -84,6 +87,10 @@ async fn pods_run_behind_the_proxy_and_a_plugin_changes_what_the_next_one_gets()
     assert_eq!(node.kubectl(&["exec", "before", "--", "cat", "/www/index.html"]).await, "hello from a pod\n");
     let old = shares(&node, "before").await;
 
+    assert_eq!(get(&pods, "before").await, "hello from a pod\n", "ports are forwarded");
+    let grown = resize(&node, "before", &old).await;
+    println!("cpu shares {old} -> {grown} by an update in place");
+
     let plugin = Plugin::start(node.supervisor(), "plugin").await;
     plugin.answer(
         &json!({"PreCreateContainer": {"echo": true, "response": {"container_resources": {"cpu_shares": "2048"}}}}),
@@ -102,10 +109,6 @@ async fn pods_run_behind_the_proxy_and_a_plugin_changes_what_the_next_one_gets()
     let (_, request) = plugin.asked().pop().unwrap();
     assert_eq!(request["pod_meta"]["name"], "after");
     assert!(request["pod_cgroup_parent"].as_str().unwrap_or_default().contains("pod"), "{request}");
-
-    assert_eq!(get(&pods, "before").await, "hello from a pod\n", "ports are forwarded");
-    let grown = resize(&node, "before", &old).await;
-    println!("cpu shares {old} -> {grown} by an update in place");
 
     for name in ["before", "after"] {
         pods.delete(name, &DeleteParams::default()).await.unwrap();

@@ -1,0 +1,112 @@
+//! A runtime that answers at once, and two proxies before it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use reeve_tests::assets::{self, Peer as Program, Released};
+use reeve_tests::{HookPlugin, Process, Server, Supervisor, listening};
+use serde_json::json;
+
+/// Where koord-runtime-proxy looks for registrations; it cannot be told otherwise.
+const THEIR_FOLDER: &str = "/etc/runtime/hookserver.d";
+
+pub(crate) struct Place {
+    supervisor: Supervisor,
+    _floor: Process,
+    ours: PathBuf,
+    theirs: PathBuf,
+}
+
+/// A proxy that is measured.
+pub(crate) struct Peer {
+    pub(crate) socket: PathBuf,
+    process: Process,
+}
+
+impl Peer {
+    /// What it has in memory, in bytes.
+    pub(crate) fn memory(&self) -> u64 {
+        let path = format!("/proc/{}/status", self.process.pid());
+        let status = std::fs::read_to_string(path).expect("the proxy runs");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("it has memory");
+        line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") * 1024
+    }
+}
+
+/// The proxy as it is shipped: the bench itself need not be.
+fn release() -> PathBuf {
+    let workspace = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let built = Command::new(cargo)
+        .args(["build", "--release", "--quiet", "--package", "reeve-proxy-cri", "--bin", "reeve-cri"])
+        .current_dir(workspace)
+        .status()
+        .expect("cannot start cargo");
+    assert!(built.success(), "cannot build reeve-cri");
+    Path::new(workspace).join("target/release/reeve-cri")
+}
+
+impl Place {
+    pub(crate) async fn start() -> Self {
+        let ours = release();
+        let theirs = assets::released(Released::KoordRuntimeProxy).expect("cannot build").expect("it is not built");
+        let supervisor = Supervisor::start("bench").expect("no supervisor");
+        let socket = supervisor.data().join("floor.sock");
+        let floor = Server::new("floor", assets::peer(Program::Cri).expect("no runtime"))
+            .args(["floor".to_owned(), format!("-listen={}", socket.display())]);
+        let floor = supervisor.spawn(floor).expect("cannot start the runtime");
+        listening(&socket).await;
+        Self { supervisor, _floor: floor, ours, theirs }
+    }
+
+    pub(crate) fn supervisor(&self) -> &Supervisor {
+        &self.supervisor
+    }
+
+    pub(crate) fn floor(&self) -> PathBuf {
+        self.supervisor().data().join("floor.sock")
+    }
+
+    pub(crate) async fn start_ours(&self, name: &str, plugin: Option<&HookPlugin>) -> Peer {
+        let data = self.supervisor().data();
+        let (socket, hooks) = (data.join(format!("{name}.sock")), data.join(format!("{name}.hooks")));
+        if let Some(plugin) = plugin {
+            plugin.register(&hooks, &["PreRunPodSandbox"], &json!({}));
+        }
+        let server = Server::new(name, &self.ours).args([
+            format!("--listen={}", socket.display()),
+            format!("--runtime-endpoint={}", self.floor().display()),
+            format!("--hooks-dir={}", hooks.display()),
+            format!("--hook-set={}", data.join(format!("{name}.set/hooks.json")).display()),
+            format!("--state-socket={}", data.join(format!("{name}.state")).display()),
+            "--admin-address=none".to_owned(),
+        ]);
+        let process = self.supervisor().spawn(server).expect("cannot start reeve-cri");
+        listening(&socket).await;
+        Peer { socket, process }
+    }
+
+    pub(crate) async fn start_theirs(&self, plugin: Option<&HookPlugin>) -> Peer {
+        let data = self.supervisor().data();
+        let name = if plugin.is_some() { "koord-hooked" } else { "koord" };
+        let (socket, etc) = (data.join(format!("{name}.sock")), data.join(format!("{name}.etc")));
+        // In a copy of /etc, which its namespace of mounts alone has.
+        let hooks = etc.join(THEIR_FOLDER.trim_start_matches("/etc/"));
+        std::fs::create_dir_all(&hooks).expect("a folder");
+        if let Some(plugin) = plugin {
+            plugin.register(&hooks, &["PreRunPodSandbox"], &json!({"failure-policy": "Fail"}));
+        }
+        let script = format!(
+            "cp -a /etc/passwd /etc/group {0}/ && mount --bind {0} /etc && exec {1} \
+             --koord-runtimeproxy-endpoint={2} --remote-runtime-service-endpoint={3}",
+            etc.display(),
+            self.theirs.display(),
+            socket.display(),
+            self.floor().display(),
+        );
+        let server = Server::new(name, "unshare").args(["--mount", "sh", "-ec", &script]);
+        let process = self.supervisor().spawn(server).expect("cannot start koord-runtime-proxy");
+        listening(&socket).await;
+        Peer { socket, process }
+    }
+}
