@@ -183,7 +183,7 @@ pub struct PluginStatus {
     /// Whether it is asked now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub circuit: Option<Lenient<Circuit>>,
-    /// Since when.
+    /// Since when it is asked, or is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub circuit_since: Option<Time>,
     /// Its numbers.

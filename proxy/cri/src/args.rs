@@ -16,6 +16,7 @@ use crate::registry::Places;
 mod host;
 mod klog;
 mod run;
+mod sight;
 
 /// Stands between kubelet and the container runtime and lets plugins change or refuse what kubelet asks
 #[derive(Clone, Debug, Parser)]
@@ -86,6 +87,10 @@ pub enum Command {
     Install(host::InstallArgs),
     /// Take back what install wrote; stops nothing, and prints what is left to do
     Uninstall(host::UninstallArgs),
+    /// Show which plugins are in force, in the order in which they are asked, and how they do
+    Hooks(sight::HooksArgs),
+    /// Show what plugins changed of a pod, and by which revision of a NodeHook
+    Why(sight::WhyArgs),
 }
 
 /// What is behind the runtime's socket.
@@ -149,6 +154,8 @@ impl Args {
         match &self.command {
             Some(Command::Install(args)) => return host::install(args),
             Some(Command::Uninstall(args)) => return host::uninstall(args),
+            Some(Command::Hooks(args)) => return sight::hooks(args),
+            Some(Command::Why(args)) => return sight::why(args),
             None => {}
         }
         let mut process = self.process.clone();

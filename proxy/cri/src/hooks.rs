@@ -8,6 +8,7 @@ use tokio_util::task::TaskTracker;
 use crate::call::Method;
 use crate::hook::Hook;
 use crate::plugin::Plugin;
+use crate::provenance::Provenance;
 use crate::registration::{Origin, Registration};
 use crate::registry::{Member, Registry, Trial};
 use crate::settings::{FailurePolicy, Mode};
@@ -83,6 +84,7 @@ pub(crate) struct Hooks {
     tasks: TaskTracker,
     posts: post::Queue,
     metrics: HookMetrics,
+    provenance: Provenance,
 }
 
 impl Hooks {
@@ -97,6 +99,7 @@ impl Hooks {
             tasks: TaskTracker::new(),
             posts: post::Queue::default(),
             metrics,
+            provenance: Provenance::default(),
         };
         hooks.activate(&hooks.registry().members());
         hooks

@@ -22,6 +22,7 @@ mod koordinator;
 mod message;
 mod plugin;
 pub mod protocol;
+mod provenance;
 mod proxy;
 mod reeve;
 mod registration;

@@ -106,9 +106,10 @@ impl Plugin {
     fn note(&self, event: Event) -> bool {
         let mut guard = self.breaker.lock().unwrap_or_else(PoisonError::into_inner);
         let (breaker, since) = &mut *guard;
-        let before = circuit(breaker);
+        let was_closed = circuit(breaker) == Circuit::Closed;
         let permitted = breaker.step(event, Instant::now());
-        if circuit(breaker) != before {
+        // A try that fails is no news.
+        if (circuit(breaker) == Circuit::Closed) != was_closed {
             *since = Timestamp::now();
         }
         permitted

@@ -117,3 +117,27 @@ pub struct FileReport {
     pub file: String,
     pub message: String,
 }
+
+/// One field that a plugin changed, or in mode Audit would have changed.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Change {
+    pub time: Timestamp,
+    pub namespace: String,
+    pub pod: String,
+    /// Empty for a change of the pod itself.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub container: String,
+    pub hook: Hook,
+    /// The file's name without `.json`, or `<NodeHook>/<plugin>`.
+    pub plugin: String,
+    /// Digest of the NodeHook's revision; empty for a file.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub revision: String,
+    pub field: String,
+    /// Values of variables are hidden.
+    pub old: String,
+    pub new: String,
+    /// Whether it was only noted.
+    pub audited: bool,
+}

@@ -37,22 +37,32 @@ struct Measured {
 async fn unhooked(place: &Place) {
     let ours = place.start_ours("plain", None).await;
     let theirs = place.start_theirs(None).await;
-    let direct = place.floor();
-    let [straight, reeve, koord] = measure("Version", [&direct, &ours.socket, &theirs.socket], 4000).await;
-    print("call", &straight, &reeve, &koord);
-    memory("call", &ours, &theirs);
+    compare(place, "call", "Version", 4000, &ours, &theirs).await;
 }
 
 async fn hooked(place: &Place) {
     let plugin = HookPlugin::start(place.supervisor(), "plugin").await;
     let ours = place.start_ours("hooked", Some(&plugin)).await;
     let theirs = place.start_theirs(Some(&plugin)).await;
-    let direct = place.floor();
-    let [straight, reeve, koord] = measure("RunPodSandbox", [&direct, &ours.socket, &theirs.socket], 2000).await;
-    print("hooked call", &straight, &reeve, &koord);
+    compare(place, "hooked call", "RunPodSandbox", 2000, &ours, &theirs).await;
     let asked = plugin.asked().len();
-    assert!(asked > 2 * 2000, "plugins were asked {asked} times: not both proxies asked them");
-    memory("hooked call", &ours, &theirs);
+    assert!(asked > made(2000), "the plugin was asked {asked} times: not both proxies asked it");
+}
+
+/// How many calls each way gets.
+fn made(calls: usize) -> usize {
+    ROUNDS * calls * 5
+}
+
+async fn compare(place: &Place, what: &str, method: &str, calls: usize, ours: &Peer, theirs: &Peer) {
+    let (direct, before) = (place.floor(), [ours.cpu(), theirs.cpu()]);
+    let [straight, reeve, koord] = measure(method, [&direct, &ours.socket, &theirs.socket], calls).await;
+    print(what, &straight, &reeve, &koord);
+    #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
+    let per_call = |cpu: f64| cpu / made(calls) as f64;
+    let (own, peer) = (per_call(ours.cpu() - before[0]), per_call(theirs.cpu() - before[1]));
+    println!("cri {what}, processor time: {own:.0} us / {peer:.0} us = {:.2} (no more than it)", own / peer);
+    memory(what, ours, theirs);
 }
 
 /// Measures three ways in turns, so that a slow minute is everybody's.

@@ -3,18 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use reeve_tests::assets::{self, Peer as Program, Released};
-use reeve_tests::{HookPlugin, Process, Server, Supervisor, listening};
+use reeve_tests::assets::{self, Peer as Program};
+use reeve_tests::{HookPlugin, Process, Server, Supervisor, listening, start_koord_runtime_proxy};
 use serde_json::json;
-
-/// Where koord-runtime-proxy looks for registrations; it cannot be told otherwise.
-const THEIR_FOLDER: &str = "/etc/runtime/hookserver.d";
 
 pub(crate) struct Place {
     supervisor: Supervisor,
     _floor: Process,
     ours: PathBuf,
-    theirs: PathBuf,
 }
 
 /// A proxy that is measured.
@@ -24,6 +20,14 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
+    /// Processor time that it has used, in microseconds. Unlike times of calls it does not depend on what else runs.
+    pub(crate) fn cpu(&self) -> f64 {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.pid())).expect("the proxy runs");
+        let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
+        let ticks: f64 = [11, 12].map(|place: usize| fields[place].parse::<f64>().expect("a number")).iter().sum();
+        ticks * 10_000.0
+    }
+
     /// What it has in memory, in bytes.
     pub(crate) fn memory(&self) -> u64 {
         let path = format!("/proc/{}/status", self.process.pid());
@@ -49,14 +53,13 @@ fn release() -> PathBuf {
 impl Place {
     pub(crate) async fn start() -> Self {
         let ours = release();
-        let theirs = assets::released(Released::KoordRuntimeProxy).expect("cannot build").expect("it is not built");
         let supervisor = Supervisor::start("bench").expect("no supervisor");
         let socket = supervisor.data().join("floor.sock");
         let floor = Server::new("floor", assets::peer(Program::Cri).expect("no runtime"))
             .args(["floor".to_owned(), format!("-listen={}", socket.display())]);
         let floor = supervisor.spawn(floor).expect("cannot start the runtime");
         listening(&socket).await;
-        Self { supervisor, _floor: floor, ours, theirs }
+        Self { supervisor, _floor: floor, ours }
     }
 
     pub(crate) fn supervisor(&self) -> &Supervisor {
@@ -87,26 +90,10 @@ impl Place {
     }
 
     pub(crate) async fn start_theirs(&self, plugin: Option<&HookPlugin>) -> Peer {
-        let data = self.supervisor().data();
         let name = if plugin.is_some() { "koord-hooked" } else { "koord" };
-        let (socket, etc) = (data.join(format!("{name}.sock")), data.join(format!("{name}.etc")));
-        // In a copy of /etc, which its namespace of mounts alone has.
-        let hooks = etc.join(THEIR_FOLDER.trim_start_matches("/etc/"));
-        std::fs::create_dir_all(&hooks).expect("a folder");
-        if let Some(plugin) = plugin {
-            plugin.register(&hooks, &["PreRunPodSandbox"], &json!({"failure-policy": "Fail"}));
-        }
-        let script = format!(
-            "cp -a /etc/passwd /etc/group {0}/ && mount --bind {0} /etc && exec {1} \
-             --koord-runtimeproxy-endpoint={2} --remote-runtime-service-endpoint={3}",
-            etc.display(),
-            self.theirs.display(),
-            socket.display(),
-            self.floor().display(),
-        );
-        let server = Server::new(name, "unshare").args(["--mount", "sh", "-ec", &script]);
-        let process = self.supervisor().spawn(server).expect("cannot start koord-runtime-proxy");
-        listening(&socket).await;
+        let plugin = plugin.map(|plugin| (plugin, &["PreRunPodSandbox"][..]));
+        let started = start_koord_runtime_proxy(self.supervisor(), name, &self.floor(), plugin).await;
+        let (process, socket) = started.expect("cannot start koord-runtime-proxy");
         Peer { socket, process }
     }
 }

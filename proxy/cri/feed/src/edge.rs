@@ -68,8 +68,9 @@ impl Edge {
         let params = PatchParams::apply(MANAGER).force();
         let kind = NodeHookStatus::kind(&());
         let version = NodeHookStatus::api_version(&());
-        let told = json!({ "apiVersion": version, "kind": kind, "metadata": { "name": self.node }, "status": status });
-        let written = match statuses.patch_status(&self.node, &params, &Patch::Apply(&told)).await {
+        let applied =
+            json!({ "apiVersion": version, "kind": kind, "metadata": { "name": self.node }, "status": status });
+        let written = match statuses.patch_status(&self.node, &params, &Patch::Apply(&applied)).await {
             Err(Error::Api(refusal)) if refusal.code == 404 => {
                 let object = json!({
                     "apiVersion": version,
@@ -81,7 +82,7 @@ impl Edge {
                     "spec": { "node": self.node },
                 });
                 statuses.patch(&self.node, &params, &Patch::Apply(&object)).await?;
-                statuses.patch_status(&self.node, &params, &Patch::Apply(&told)).await
+                statuses.patch_status(&self.node, &params, &Patch::Apply(&applied)).await
             }
             written => written,
         };

@@ -113,7 +113,7 @@ impl Machine {
             Event::Hooks(hooks) => self.hooks = Some(hooks),
             Event::Node(node) => self.node = Some(node),
             Event::State(state) => {
-                effects = self.told(state.as_deref().ok());
+                effects = self.transitions(state.as_deref().ok());
                 self.state = state;
             }
             Event::SetWritten(set) => self.disk = *set,
@@ -171,7 +171,7 @@ impl Machine {
     }
 
     /// Events about what the proxy says now and did not say before.
-    fn told(&self, state: Option<&State>) -> Vec<Effect> {
+    fn transitions(&self, state: Option<&State>) -> Vec<Effect> {
         let (Some(new), Ok(old)) = (state, &self.state) else { return Vec::new() };
         let mut effects = Vec::new();
         for hook in &new.hooks {
@@ -186,12 +186,12 @@ impl Machine {
                 (&old.source, &old.plugin, &old.revision) == (&plugin.source, &plugin.plugin, &plugin.revision)
             };
             let Some(before) = old.plugins.iter().find(is_same) else { continue };
-            let (was_open, is_open) = (before.circuit == Circuit::Open, plugin.circuit == Circuit::Open);
-            if is_open && !was_open {
+            let (was_closed, is_closed) = (before.circuit == Circuit::Closed, plugin.circuit == Circuit::Closed);
+            if was_closed && !is_closed {
                 let why = plugin.last_error.as_ref().map_or("", |error| error.message.as_str());
                 let note = format!("plugin {} is not asked because it keeps failing: {why}", plugin.plugin);
                 effects.extend(self.publish(&plugin.source, Reason::Failed, true, note));
-            } else if plugin.circuit == Circuit::Closed && before.circuit != Circuit::Closed {
+            } else if is_closed && !was_closed {
                 let note = format!("plugin {} answers again", plugin.plugin);
                 effects.extend(self.publish(&plugin.source, Reason::Recovered, false, note));
             }

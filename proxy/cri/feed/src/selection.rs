@@ -29,19 +29,19 @@ pub(crate) fn is_for(hook: &NodeHook, node: &Labels) -> bool {
 pub(crate) fn next_set(disk: &HookSet, wanted: Vec<Wanted>, state: Option<&State>) -> HookSet {
     let next = |wanted: Wanted| {
         let known = disk.hooks.iter().find(|hook| hook.name == wanted.name);
-        next_hook(known.map(|known| learn(known, state)), wanted)
+        next_hook(known.map(|known| with_verdict(known, state)), wanted)
     };
     HookSet { hooks: wanted.into_iter().map(next).collect(), ..HookSet::default() }
 }
 
 /// What is on disk, with what the proxy says of the same revision.
-fn learn(known: &hook_set::NodeHook, state: Option<&State>) -> hook_set::NodeHook {
+fn with_verdict(known: &hook_set::NodeHook, state: Option<&State>) -> hook_set::NodeHook {
     let mut known = known.clone();
     let revision = known.current.digest();
     let is_same = |hook: &&HookState| hook.name == known.name && hook.revision == revision;
-    if let Some(said) = state.and_then(|state| state.hooks.iter().find(is_same)) {
-        known.returned = known.returned.or_else(|| said.returned.clone());
-        known.good = known.returned.is_none() && (known.good || said.good);
+    if let Some(reported) = state.and_then(|state| state.hooks.iter().find(is_same)) {
+        known.returned = known.returned.or_else(|| reported.returned.clone());
+        known.good = known.returned.is_none() && (known.good || reported.good);
     }
     known
 }

@@ -23,6 +23,7 @@ pub(crate) const INTERVAL: Duration = Duration::from_mins(5);
 const PAUSE: Duration = Duration::from_secs(5);
 /// Longest text that the schema allows.
 const MESSAGE: usize = 1024;
+const MAX_HOOKS: usize = 32;
 const MAX_PLUGINS: usize = 64;
 const MAX_FILES: usize = 32;
 
@@ -73,100 +74,100 @@ pub(crate) fn status(
         observed_at: Some(Time(now)),
         ..NodeHookStatusStatus::default()
     };
-    if let Ok(said) = known.state {
-        fill(&mut status, said, &known);
+    if let Ok(reported) = known.state {
+        fill(&mut status, reported, &known);
     }
     status
 }
 
-fn fill(status: &mut NodeHookStatusStatus, said: &state::State, known: &Known) {
-    let plugins: Vec<PluginStatus> = said.plugins.iter().take(MAX_PLUGINS).map(plugin).collect();
+fn fill(status: &mut NodeHookStatusStatus, reported: &state::State, known: &Known) {
+    let plugins: Vec<PluginStatus> = reported.plugins.iter().take(MAX_PLUGINS).map(plugin).collect();
     let is_open = |plugin: &&state::PluginState| plugin.circuit != state::Circuit::Closed;
-    let open = said.plugins.iter().filter(is_open).count();
-    status.digest = Some(said.digest.clone());
+    let open = reported.plugins.iter().filter(is_open).count();
+    status.digest = Some(reported.digest.clone());
     status.proxy = Some(Proxy {
-        version: Some(said.version.clone()),
-        runtime: said.runtime.clone().map(|runtime| runtime.chars().take(128).collect()),
-        started_at: Some(Time(said.started_at)),
+        version: Some(reported.version.clone()),
+        runtime: reported.runtime.clone().map(|runtime| runtime.chars().take(128).collect()),
+        started_at: Some(Time(reported.started_at)),
     });
-    status.live = Some(Count::new(number(said.plugins.len() - open), number(said.plugins.len())));
+    status.live = Some(Count::new(number(reported.plugins.len() - open), number(reported.plugins.len())));
     status.open_circuits = Some(number(open));
-    status.totals = Some(totals(&said.plugins));
-    status.hooks = said.hooks.iter().map(|hook| live_hook(hook, known.hooks)).collect();
+    status.totals = Some(totals(&reported.plugins));
+    status.hooks = reported.hooks.iter().take(MAX_HOOKS).map(|hook| live_hook(hook, known.hooks)).collect();
     status.plugins = plugins;
-    let files = said.files.iter().take(MAX_FILES);
+    let files = reported.files.iter().take(MAX_FILES);
     status.bad_files = files.map(|file| BadFile { file: file.file.clone(), message: cut(&file.message) }).collect();
 }
 
 /// Whether the proxy has what it is to have.
 pub(crate) fn is_live(known: &Known) -> bool {
-    known.state.is_ok_and(|said| {
-        said.bad_set.is_none() && said.digest == known.set.digest() && has_generations(said, known.set)
+    known.state.is_ok_and(|reported| {
+        reported.bad_set.is_none() && reported.digest == known.set.digest() && has_generations(reported, known.set)
     })
 }
 
-fn has_generations(said: &state::State, set: &HookSet) -> bool {
-    said.hooks.iter().map(|hook| hook.generation).eq(set.hooks.iter().map(|hook| hook.generation))
+fn has_generations(reported: &state::State, set: &HookSet) -> bool {
+    reported.hooks.iter().map(|hook| hook.generation).eq(set.hooks.iter().map(|hook| hook.generation))
 }
 
 fn judge(known: &Known) -> (State, Reason, String) {
-    let said = match known.state {
-        Ok(said) => said,
+    let reported = match known.state {
+        Ok(reported) => reported,
         Err(error) => return (State::Error, Reason::Unreachable, format!("the proxy says nothing: {error}")),
     };
-    if let Some(bad) = &said.bad_set {
+    if let Some(bad) = &reported.bad_set {
         return (State::Error, Reason::Invalid, format!("the proxy cannot use the hook set: {bad}"));
     }
     if !is_live(known) {
         return (State::Processing, Reason::Progressing, "the proxy has not read the hook set yet".to_owned());
     }
-    if let Some((hook, why)) = said.hooks.iter().find_map(|hook| Some((&hook.name, hook.returned.as_ref()?))) {
+    if let Some((hook, why)) = reported.hooks.iter().find_map(|hook| Some((&hook.name, hook.returned.as_ref()?))) {
         let message = format!("NodeHook {hook} returned to its last good revision: {why}");
         return (State::Warning, Reason::Unhealthy, message);
     }
-    if let Some(plugin) = said.plugins.iter().find(|plugin| plugin.circuit != state::Circuit::Closed) {
+    if let Some(plugin) = reported.plugins.iter().find(|plugin| plugin.circuit != state::Circuit::Closed) {
         let why = plugin.last_error.as_ref().map_or("it keeps failing", |error| error.message.as_str());
         let message = format!("plugin {} of {} is not asked: {why}", plugin.plugin, plugin.source);
         return (State::Warning, Reason::Unhealthy, message);
     }
-    (State::Ready, Reason::Succeeded, format!("{} plugins are in force", said.plugins.len()))
+    (State::Ready, Reason::Succeeded, format!("{} plugins are in force", reported.plugins.len()))
 }
 
-fn live_hook(said: &state::HookState, hooks: &[std::sync::Arc<NodeHook>]) -> LiveHook {
-    let git = hooks.iter().find(|hook| hook.name_any() == said.name).and_then(|hook| {
+fn live_hook(reported: &state::HookState, hooks: &[std::sync::Arc<NodeHook>]) -> LiveHook {
+    let git = hooks.iter().find(|hook| hook.name_any() == reported.name).and_then(|hook| {
         let status = hook.status.as_ref()?;
-        status.revision.clone().filter(|_| status.observed_generation == Some(said.generation))
+        status.revision.clone().filter(|_| status.observed_generation == Some(reported.generation))
     });
     LiveHook {
-        name: said.name.clone(),
-        generation: Some(said.generation),
+        name: reported.name.clone(),
+        generation: Some(reported.generation),
         git,
-        revision: said.revision.clone(),
-        percent: Some(said.percent.into()),
-        last_good: said.last_good.clone(),
-        returned: said.returned.as_deref().map(cut),
+        revision: reported.revision.clone(),
+        percent: Some(reported.percent.into()),
+        last_good: reported.last_good.clone(),
+        returned: reported.returned.as_deref().map(cut),
     }
 }
 
-fn plugin(said: &state::PluginState) -> PluginStatus {
+fn plugin(reported: &state::PluginState) -> PluginStatus {
     PluginStatus {
-        source: said.source.clone(),
-        plugin: said.plugin.clone(),
-        revision: said.revision.clone(),
-        endpoint: Some(said.endpoint.display().to_string()),
-        mode: Some(Lenient::from(match said.mode {
+        source: reported.source.clone(),
+        plugin: reported.plugin.clone(),
+        revision: reported.revision.clone(),
+        endpoint: Some(reported.endpoint.display().to_string()),
+        mode: Some(Lenient::from(match reported.mode {
             Mode::Enforce => PluginMode::Enforce,
             Mode::Audit => PluginMode::Audit,
         })),
-        hooks: said.hooks.iter().map(|hook| Lenient::from(hook_type(*hook))).collect(),
-        circuit: Some(Lenient::from(match said.circuit {
+        hooks: reported.hooks.iter().map(|hook| Lenient::from(hook_type(*hook))).collect(),
+        circuit: Some(Lenient::from(match reported.circuit {
             state::Circuit::Closed => Circuit::Closed,
             state::Circuit::Open => Circuit::Open,
             state::Circuit::HalfOpen => Circuit::HalfOpen,
         })),
-        circuit_since: Some(Time(said.circuit_since)),
-        calls: calls(&said.calls),
-        last_error: said.last_error.as_ref().map(|error| PluginError {
+        circuit_since: Some(Time(reported.circuit_since)),
+        calls: calls(&reported.calls),
+        last_error: reported.last_error.as_ref().map(|error| PluginError {
             time: Some(Time(error.time)),
             hook: Some(Lenient::from(hook_type(error.hook))),
             pod: Some(error.pod.clone()),
@@ -175,19 +176,19 @@ fn plugin(said: &state::PluginState) -> PluginStatus {
     }
 }
 
-fn calls(said: &state::Calls) -> Calls {
+fn calls(reported: &state::Calls) -> Calls {
     let count = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     let time = |time: Option<Duration>| time.map(|time| Lenient::from(reeve_crds::Duration::from(time)));
     Calls {
-        calls: count(said.calls),
-        failures: count(said.failures),
-        timeouts: count(said.timeouts),
-        refusals: count(said.refusals),
-        changes: count(said.changes),
-        forbidden_changes: count(said.forbidden_changes),
-        conflicts: count(said.conflicts),
-        p50: time(said.p50),
-        p99: time(said.p99),
+        calls: count(reported.calls),
+        failures: count(reported.failures),
+        timeouts: count(reported.timeouts),
+        refusals: count(reported.refusals),
+        changes: count(reported.changes),
+        forbidden_changes: count(reported.forbidden_changes),
+        conflicts: count(reported.conflicts),
+        p50: time(reported.p50),
+        p99: time(reported.p99),
     }
 }
 

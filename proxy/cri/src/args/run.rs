@@ -72,6 +72,23 @@ pub(super) async fn proxy(args: Args, process: Process) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What readers of the local socket are told.
+#[derive(Clone)]
+struct StateSource {
+    hooks: Arc<Hooks>,
+    identity: Identity,
+}
+
+impl state::serve::Source for StateSource {
+    fn state(&self) -> state::State {
+        self.hooks.state(&self.identity)
+    }
+
+    fn changes(&self) -> Vec<state::Change> {
+        self.hooks.changes()
+    }
+}
+
 /// Answers readers of the local socket. Without it the hooks work all the same.
 async fn report_state(args: &Args, hooks: &Arc<Hooks>, runtime: &Backend) {
     let started_at = Timestamp::now();
@@ -81,8 +98,7 @@ async fn report_state(args: &Args, hooks: &Arc<Hooks>, runtime: &Backend) {
     let identity = Identity { started_at, runtime };
     match state::serve::listen(&args.state_socket.0) {
         Ok(listener) => {
-            let hooks = Arc::clone(hooks);
-            state::serve::serve(listener, move || std::future::ready(hooks.state(&identity))).await;
+            state::serve::serve(listener, StateSource { hooks: Arc::clone(hooks), identity }).await;
         }
         Err(error) => error!(error = %reeve_process::error_chain(&error), "nobody can read the state"),
     }

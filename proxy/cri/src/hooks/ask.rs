@@ -15,6 +15,7 @@ use crate::chain::{self, Chain, Effect};
 use crate::field::Fields;
 use crate::hook::Hook;
 use crate::hook_set::Budget;
+use crate::registration::Registration;
 use crate::stats::{self, About};
 use crate::subject::{Container, Pod};
 
@@ -67,6 +68,8 @@ impl Hooks {
             }
         };
         record::log(hook, pod, container, chain.notes());
+        let registrations: Vec<&Registration> = plugins.iter().map(|active| &*active.plugin.registration).collect();
+        self.provenance.record(record::changes(hook, pod, container, chain.notes(), &registrations, Timestamp::now()));
         outcome.map(|()| chain)
     }
 

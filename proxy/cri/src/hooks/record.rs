@@ -1,5 +1,6 @@
 //! What is told of hooks: a line for each change, and metrics.
 
+use jiff::Timestamp;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
@@ -10,6 +11,8 @@ use tracing::{info, warn};
 use crate::chain::{Answer, Note};
 use crate::field::{Field, Value};
 use crate::hook::Hook;
+use crate::registration::{Origin, Registration};
+use crate::state::Change;
 use crate::subject::{Container, Pod};
 
 type Labels = Vec<(&'static str, String)>;
@@ -84,6 +87,40 @@ pub(super) fn log(hook: Hook, pod: &Pod, container: Option<&Container>, notes: &
             }
         }
     }
+}
+
+/// What plugins changed, or would have, for the log of changes.
+pub(super) fn changes(
+    hook: Hook,
+    pod: &Pod,
+    container: Option<&Container>,
+    notes: &[Note],
+    plugins: &[&Registration],
+    now: Timestamp,
+) -> Vec<Change> {
+    let revision = |name: &str| match plugins.iter().find(|plugin| plugin.name == name).map(|plugin| &plugin.origin) {
+        Some(Origin::NodeHook { revision, .. }) => revision.clone(),
+        Some(Origin::File(_)) | None => String::new(),
+    };
+    let of_note = |note: &Note| {
+        let (Note::Changed { plugin, field, old, new } | Note::Audited { plugin, field, old, new }) = note else {
+            return None;
+        };
+        Some(Change {
+            time: now,
+            namespace: pod.metadata.namespace.clone(),
+            pod: pod.metadata.name.clone(),
+            container: container.map(|container| container.metadata.name.clone()).unwrap_or_default(),
+            hook,
+            plugin: plugin.clone(),
+            revision: revision(plugin),
+            field: field.to_string(),
+            old: print(field, old.as_ref()),
+            new: print(field, new.as_ref()),
+            audited: matches!(note, Note::Audited { .. }),
+        })
+    };
+    notes.iter().filter_map(of_note).collect()
 }
 
 /// Values of variables may be secrets.

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::Hooks;
 use crate::hook_set::{Limits, NodeHook};
-use crate::state::{FileReport, HookState, PluginState, State};
+use crate::state::{Change, FileReport, HookState, PluginState, State};
 use crate::stats::PROVEN;
 
 /// What does not change while the process runs.
@@ -16,6 +16,11 @@ pub(crate) struct Identity {
 }
 
 impl Hooks {
+    /// What plugins changed lately, the oldest first.
+    pub(crate) fn changes(&self) -> Vec<Change> {
+        self.provenance.changes()
+    }
+
     pub(crate) fn state(&self, identity: &Identity) -> State {
         let plugins: Vec<PluginState> = self.active().iter().map(|active| active.plugin.state()).collect();
         let registry = self.registry();

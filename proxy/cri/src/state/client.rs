@@ -8,11 +8,13 @@ use http::{Request, StatusCode};
 use http_body_util::{BodyExt, Empty, Limited};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
+use serde::de::DeserializeOwned;
 use tokio::net::UnixStream;
 
-use super::State;
+use super::{Change, State};
 
-pub(super) const PATH: &str = "/state";
+pub(super) const STATE: &str = "/state";
+pub(super) const CHANGES: &str = "/changes";
 const WITHIN: Duration = Duration::from_secs(5);
 const LONGEST: usize = 8 << 20;
 
@@ -35,14 +37,19 @@ pub enum ReadError {
 
 /// What the proxy that serves `socket` says of itself.
 pub async fn read(socket: &Path) -> Result<State, ReadError> {
-    tokio::time::timeout(WITHIN, get(socket)).await.unwrap_or(Err(ReadError::TimedOut))
+    tokio::time::timeout(WITHIN, get(socket, STATE)).await.unwrap_or(Err(ReadError::TimedOut))
 }
 
-async fn get(socket: &Path) -> Result<State, ReadError> {
+/// What plugins changed lately, the oldest first.
+pub async fn read_changes(socket: &Path) -> Result<Vec<Change>, ReadError> {
+    tokio::time::timeout(WITHIN, get(socket, CHANGES)).await.unwrap_or(Err(ReadError::TimedOut))
+}
+
+async fn get<T: DeserializeOwned>(socket: &Path, path: &'static str) -> Result<T, ReadError> {
     let stream = UnixStream::connect(socket).await.map_err(|cause| ReadError::Connect(socket.to_owned(), cause))?;
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(ReadError::Broken)?;
     let mut request = Request::new(Empty::<Bytes>::new());
-    *request.uri_mut() = http::Uri::from_static(PATH);
+    *request.uri_mut() = http::Uri::from_static(path);
     request.headers_mut().insert(http::header::HOST, http::HeaderValue::from_static("localhost"));
     let call = async {
         let response = sender.send_request(request).await.map_err(ReadError::Broken)?;

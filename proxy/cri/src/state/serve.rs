@@ -18,7 +18,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tracing::debug;
 
-use super::State;
+use super::{Change, State, client};
 
 const MAX_CONNECTIONS: usize = 16;
 const WHOLE_WITHIN: Duration = Duration::from_secs(5);
@@ -50,11 +50,14 @@ pub(crate) fn listen(path: &Path) -> Result<UnixListener, ListenError> {
     bind().map_err(|cause| ListenError { path: path.to_owned(), cause })
 }
 
+/// What readers may ask for.
+pub(crate) trait Source: Clone + Send + 'static {
+    fn state(&self) -> State;
+    fn changes(&self) -> Vec<Change>;
+}
+
 /// Serves for ever; dropping the future cuts every connection.
-pub(crate) async fn serve<F>(listener: UnixListener, state: impl Fn() -> F + Clone + Send + 'static)
-where
-    F: Future<Output = State> + Send + 'static,
-{
+pub(crate) async fn serve(listener: UnixListener, source: impl Source) {
     let free = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let mut connections = JoinSet::new();
     loop {
@@ -64,11 +67,11 @@ where
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
-        let state = state.clone();
+        let source = source.clone();
         connections.spawn(async move {
             let service = service_fn(move |request| {
-                let state = state.clone();
-                async move { Ok::<_, Infallible>(answer(&request, state).await) }
+                let answer = answer(&request, &source);
+                async move { Ok::<_, Infallible>(answer) }
             });
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
@@ -82,13 +85,16 @@ where
     }
 }
 
-async fn answer<B, F: Future<Output = State>>(request: &Request<B>, state: impl Fn() -> F) -> Response<Full<Bytes>> {
+fn answer<B>(request: &Request<B>, source: &impl Source) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::default());
-    if (request.method(), request.uri().path()) == (&Method::GET, super::client::PATH) {
-        let text = serde_json::to_vec(&state().await).unwrap_or_default();
-        *response.body_mut() = Full::new(text.into());
-    } else {
-        *response.status_mut() = StatusCode::NOT_FOUND;
-    }
+    let text = match (request.method(), request.uri().path()) {
+        (&Method::GET, client::STATE) => serde_json::to_vec(&source.state()),
+        (&Method::GET, client::CHANGES) => serde_json::to_vec(&source.changes()),
+        _ => {
+            *response.status_mut() = StatusCode::NOT_FOUND;
+            return response;
+        }
+    };
+    *response.body_mut() = Full::new(text.unwrap_or_default().into());
     response
 }

@@ -118,6 +118,19 @@ async fn a_revision_that_fails_gives_way_to_the_last_good_one_by_itself() {
     let state = said(&place, "it is counted", |state| state.plugins[0].calls.calls == 1).await;
     assert_eq!(state.plugins[0].calls.changes, 1);
     assert!(state.runtime.unwrap().starts_with("containerd "));
+
+    let show = |arguments: &[&str]| {
+        let socket = format!("--state-socket={}", supervisor.data().join("proxy.state").display());
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_reeve-cri")).args(arguments).arg(socket).output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+    let why = show(&["why", "default/canary"]);
+    let by = format!("main cpu_shares: 512 -> 2048 by colocation/shares at {}, PreCreateContainer", last_good.digest());
+    assert!(why.contains(&by), "{why}");
+    assert!(show(&["why", "default/other"]).starts_with("no plugin changed default/other"));
+    let hooks = show(&["hooks"]);
+    assert!(hooks.contains("% of pods, returned: 10 of 10 calls"), "{hooks}");
+    assert!(hooks.contains("plugin shares of colocation at "), "{hooks}");
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::place::{Client, Plugin, listening, start_proxy};
 
-const ALL: [&str; 7] = [
+pub(crate) const ALL: [&str; 7] = [
     "PreRunPodSandbox",
     "PostStopPodSandbox",
     "PreCreateContainer",
@@ -133,7 +133,7 @@ async fn a_plugin_that_is_registered_by_file_changes_the_cpu_shares_of_the_next_
 }
 
 /// Stops and removes all, and each stop twice, as kubelet does.
-fn tear_down(client: &mut Client, pod: &str, container: &str) {
+pub(crate) fn tear_down(client: &mut Client, pod: &str, container: &str) {
     let (by_container, by_pod) = (json!({"container_id": container}), json!({"pod_sandbox_id": pod}));
     for (method, request) in [
         ("StopContainer", &by_container),

@@ -3,6 +3,7 @@
 // Tells clippy that the functions behind the tests are test code too.
 #![cfg(test)]
 
+mod beside_koord;
 mod differential;
 mod hook_set;
 mod hooks;

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::selection::tests::{batch, hook, said};
+use crate::selection::tests::{batch, hook, proxy_state};
 
 const ALL: NodeWrites = NodeWrites { condition: true, taint: true };
 
@@ -84,7 +84,7 @@ impl World {
     }
 
     fn proxy_says(&mut self, now: Timestamp) {
-        let state = said(&self.proxy, false, None);
+        let state = proxy_state(&self.proxy, false, None);
         self.send(Event::State(Ok(Box::new(state))), now, false);
     }
 }
@@ -144,7 +144,7 @@ fn a_return_to_the_last_good_revision_is_told_once() {
     world.send(Event::Hooks(vec![strict(1)]), at(0), false);
     world.proxy_reads(at(1));
     for second in 2..5 {
-        let state = said(&world.proxy, false, Some("9 of 10 calls failed"));
+        let state = proxy_state(&world.proxy, false, Some("9 of 10 calls failed"));
         world.send(Event::State(Ok(Box::new(state))), at(second), false);
     }
     assert_eq!(world.notes, ["returned to the last good revision: 9 of 10 calls failed"]);

@@ -26,7 +26,7 @@ pub(crate) fn batch() -> Labels {
 }
 
 /// What a proxy with this set says, if it finds this of the first hook.
-pub(crate) fn said(set: &HookSet, good: bool, returned: Option<&str>) -> State {
+pub(crate) fn proxy_state(set: &HookSet, good: bool, returned: Option<&str>) -> State {
     let hooks = set.hooks.iter().map(|hook| HookState {
         name: hook.name.clone(),
         generation: hook.generation,
@@ -69,13 +69,13 @@ fn a_node_gets_the_hooks_whose_selector_has_its_labels_by_order_and_name() {
 #[test]
 fn what_has_proven_itself_is_what_a_node_returns_to() {
     let first = next(&HookSet::default(), &[hook("a", 1, 1, 100)], None);
-    let first = next(&first, &[hook("a", 1, 1, 100)], Some(&said(&first, true, None)));
+    let first = next(&first, &[hook("a", 1, 1, 100)], Some(&proxy_state(&first, true, None)));
     assert!(first.hooks[0].good);
-    let second = next(&first, &[hook("a", 1, 2, 10)], Some(&said(&first, true, None)));
+    let second = next(&first, &[hook("a", 1, 2, 10)], Some(&proxy_state(&first, true, None)));
     assert_eq!(endpoint(second.hooks[0].last_good.as_ref().unwrap()), "/run/1.sock");
     assert!(!second.hooks[0].good);
     // It fails: a third one still has the first to return to.
-    let failed = said(&second, false, Some("broken"));
+    let failed = proxy_state(&second, false, Some("broken"));
     let second = next(&second, &[hook("a", 1, 2, 10)], Some(&failed));
     assert_eq!(second.hooks[0].returned.as_deref(), Some("broken"));
     let third = next(&second, &[hook("a", 1, 3, 10)], Some(&failed));
@@ -89,7 +89,7 @@ fn what_has_proven_itself_is_what_a_node_returns_to() {
 #[test]
 fn a_larger_share_is_no_other_revision() {
     let small = next(&HookSet::default(), &[hook("a", 1, 1, 10)], None);
-    let returned = next(&small, &[hook("a", 1, 1, 10)], Some(&said(&small, false, Some("broken"))));
+    let returned = next(&small, &[hook("a", 1, 1, 10)], Some(&proxy_state(&small, false, Some("broken"))));
     let large = next(&returned, &[hook("a", 1, 1, 100)], None);
     assert_eq!(large.hooks[0].returned.as_deref(), Some("broken"), "what was left is not tried again by itself");
     assert_eq!(large.hooks[0].percent, 100);
@@ -125,9 +125,9 @@ proptest! {
             let state = match step {
                 Step::Git(0, _) => { git = Vec::new(); None }
                 Step::Git(content, percent) => { git = vec![hook("a", 1, content, percent)]; None }
-                Step::Good => Some(said(&disk, true, None)),
-                Step::Returned => Some(said(&disk, false, Some("broken"))),
-                Step::Stale => Some(said(&HookSet::default(), true, None)),
+                Step::Good => Some(proxy_state(&disk, true, None)),
+                Step::Returned => Some(proxy_state(&disk, false, Some("broken"))),
+                Step::Stale => Some(proxy_state(&HookSet::default(), true, None)),
             };
             let before = disk.clone();
             disk = next(&before, &git, state.as_ref());

@@ -1,7 +1,7 @@
 use reeve_proxy_cri::hook::Hook;
 
 use super::*;
-use crate::selection::tests::{batch, hook, said};
+use crate::selection::tests::{batch, hook, proxy_state};
 use crate::selection::{next_set, select};
 
 fn at(second: i64) -> Timestamp {
@@ -34,11 +34,11 @@ fn plugin_state(circuit: state::Circuit, calls: u64, p99: u64) -> state::PluginS
 #[test]
 fn the_state_says_whether_the_proxy_has_what_it_should_and_how_it_does() {
     let set = set();
-    let live = said(&set, true, None);
+    let live = proxy_state(&set, true, None);
     assert_eq!(of(&set, Ok(&live)).state, Some(State::Ready));
     assert_eq!(of(&set, Err("nobody serves it")).state, Some(State::Error));
-    assert_eq!(of(&set, Ok(&said(&HookSet::default(), true, None))).state, Some(State::Processing));
-    let returned = of(&set, Ok(&said(&set, false, Some("too slow"))));
+    assert_eq!(of(&set, Ok(&proxy_state(&HookSet::default(), true, None))).state, Some(State::Processing));
+    let returned = of(&set, Ok(&proxy_state(&set, false, Some("too slow"))));
     assert_eq!(returned.state, Some(State::Warning));
     assert!(returned.conditions[0].message.ends_with("returned to its last good revision: too slow"));
     assert_eq!(returned.conditions[1].status, "True", "what it should have it has");
@@ -55,7 +55,7 @@ fn the_state_says_whether_the_proxy_has_what_it_should_and_how_it_does() {
 #[test]
 fn totals_are_sums_and_the_longest_time() {
     let set = set();
-    let mut two = said(&set, true, None);
+    let mut two = proxy_state(&set, true, None);
     two.plugins = vec![plugin_state(state::Circuit::Closed, 3, 100), plugin_state(state::Circuit::Closed, 4, 900)];
     let totals = of(&set, Ok(&two)).totals.unwrap();
     assert_eq!(totals.calls, 7);
@@ -65,7 +65,7 @@ fn totals_are_sums_and_the_longest_time() {
 #[test]
 fn numbers_alone_are_written_seldom_and_what_happens_soon() {
     let set = set();
-    let mut now = said(&set, true, None);
+    let mut now = proxy_state(&set, true, None);
     now.plugins = vec![plugin_state(state::Circuit::Closed, 3, 100)];
     let old = of(&set, Ok(&now));
     let written = (old.clone(), at(0));
