@@ -46,7 +46,7 @@ fn the_debian_package_installs_and_its_removal_leaves_kubelet_as_it_was() {
     let (package, root) = (folder.path().join("reeve-cri.deb"), folder.path().join("root"));
     make(
         Released::CargoDeb,
-        &["--package", "reeve-proxy-cri", "--no-build", "--no-strip", "--profile=dev", "--output"],
+        &["--package", "reeve-proxy-cri", "--no-build", "--no-strip", "--fast", "--profile=dev", "--output"],
         &package,
     );
     dpkg(&root, &["--install", package.to_str().unwrap()]);
