@@ -23,9 +23,6 @@ use crate::live::Live;
 /// How long the old object may take to go before the new one is made.
 const RECREATE_WITHIN: Duration = Duration::from_mins(1);
 
-/// So much of its name has an object under which it is tried.
-const GENERATED_PREFIX: usize = 40;
-
 /// What became of an object that was deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gone {
@@ -109,31 +106,21 @@ impl Applier {
         }
     }
 
-    /// Asks whether the new object would be let in, before the old one is deleted: under another name, since the old one
-    /// has the name. Only rights, policies and quotas count; what else is said may be about that name, or about the old
-    /// object, which is in the way.
+    /// Asks whether the new object would be let in, before the old one is deleted. Only rights, policies and quotas count:
+    /// they are asked before it is noticed that the old one is there, and what else is said may be because of that.
     async fn check_create(&self, write: &Write<'_>) -> Result<(), ApplyError> {
-        let mut object: Value = serde_json::from_slice(write.body).unwrap_or_default();
-        let name: String = write.object.key.name.chars().take(GENERATED_PREFIX).collect();
-        if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
-            metadata.remove("name");
-            metadata.insert("generateName".to_owned(), format!("{}-", name.trim_end_matches(['.', '-'])).into());
-        }
         let path = DynamicObject::url_path(&write.kind.resource, write.object.key.namespace.as_deref());
         let uri = format!("{path}?dryRun=All&fieldManager={}", self.owner.manager());
         let request = http::Request::post(uri).header(CONTENT_TYPE, JSON).header(ACCEPT, METADATA_ONLY);
-        let request = request.body(serde_json::to_vec(&object).unwrap_or_default());
+        let request = request.body(write.body.to_vec());
         let request = request.map_err(|error| Sending::Refused(ApiError::of(&kube::Error::HttpError(error))));
         let request = request.map_err(|sending| sending.about(write.object))?;
         let answer = self.answered(self.in_time(write.client.request::<Value>(request)).await);
+        let refuses = |reason| matches!(reason, Reason::Forbidden | Reason::RefusedByWebhook | Reason::QuotaExceeded);
         match answer {
-            Err(api_error)
-                if api_error.transient
-                    || matches!(
-                        api_error.reason,
-                        Reason::Forbidden | Reason::RefusedByWebhook | Reason::QuotaExceeded
-                    ) =>
-            {
+            // That the old one is there is noticed last.
+            Err(api_error) if api_error.reason == Reason::AlreadyExists => Ok(()),
+            Err(api_error) if api_error.transient || refuses(api_error.reason) => {
                 Err(Sending::Refused(api_error).about(write.object))
             }
             Ok(_) | Err(_) => Ok(()),
