@@ -161,7 +161,9 @@ impl Machine {
             }
             return self.end_pull(pull);
         }
-        let rejected = self.report.rejected.as_ref().and_then(|rejected| rejected.commit.as_deref());
+        // That a runtime is another source's may be over without a new commit.
+        let rejected = self.report.rejected.as_ref().filter(|it| status::reason_of(it) != Reason::Conflict);
+        let rejected = rejected.and_then(|rejected| rejected.commit.as_deref());
         if self.active.is_some() && rejected == Some(&*fetched.commit.id) && !self.report.spec_changed(&self.object) {
             return self.end_pull(pull);
         }

@@ -1,6 +1,7 @@
 //! Runtimes, and components of one, do not hold each other up.
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{DeleteParams, Patch, PatchParams};
 use reeve_crds::{GitSource, Runtime, State};
 use reeve_tests::until;
 use serde_json::json;
@@ -69,6 +70,19 @@ async fn a_runtime_that_two_sources_have_stays_with_the_first() {
     let second = fixture.push();
     let runtime = fixture.applied(&second).await;
     assert_eq!(runtime.spec.source_ref.unwrap().name, "fleet");
+
+    // When the first lets it go, the other is judged again, though its commit is the same.
+    fixture.api::<GitSource>().delete("fleet", &DeleteParams::default()).await.unwrap();
+    fixture.gone(&fixture.api::<GitSource>(), "fleet").await;
+    let ask = json!({ "metadata": { "annotations": { "reeve.dev/reconcile": "now" } } });
+    fixture.api::<GitSource>().patch("other", &PatchParams::default(), &Patch::Merge(&ask)).await.unwrap();
+    let is_accepted = |source: &GitSource| !is_refused(source);
+    until(&fixture.api::<GitSource>(), "other", "the other source is not refused any more", is_accepted).await;
+    fixture.api::<Runtime>().delete(&fixture.runtime, &DeleteParams::default()).await.unwrap();
+    until(&fixture.api::<Runtime>(), &fixture.runtime, "the other has it", |runtime| {
+        runtime.spec.source_ref.as_ref().is_some_and(|source| source.name == "other")
+    })
+    .await;
 }
 
 #[tokio::test]
