@@ -3,6 +3,7 @@
 //! Which runtimes there are is said by whoever watches the Runtimes, alone: how one is doing can be said of no other.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use reeve_crds::State;
@@ -25,7 +26,11 @@ pub struct RollupInner {
     summaries: Mutex<BTreeMap<Arc<str>, RuntimeSummary>>,
     /// Runtimes whose workers were sent what Git wants and have not looked at it yet.
     unread: Mutex<BTreeSet<Arc<str>>>,
+    /// Whether runtimes are yet to be sent what the revision in force says.
+    publishing: AtomicBool,
     changed: Notify,
+    /// Rings when all workers may know what Git wants.
+    settled: Notify,
 }
 
 /// Standings by runtime. Clones are the same.
@@ -79,6 +84,27 @@ impl Rollup {
     pub fn read(&self, runtime: &str) {
         if self.unread().remove(runtime) {
             self.0.changed.notify_one();
+            self.0.settled.notify_waiters();
+        }
+    }
+
+    /// Whether runtimes are yet to be sent what the revision in force says.
+    pub fn set_publishing(&self, publishing: bool) {
+        if self.0.publishing.swap(publishing, Ordering::AcqRel) && !publishing {
+            self.0.settled.notify_waiters();
+        }
+    }
+
+    /// Resolves when every runtime of the source was sent what Git wants, and its worker knows it.
+    pub async fn until_settled(&self) {
+        loop {
+            let mut next = std::pin::pin!(self.0.settled.notified());
+            // From here on nothing is missed.
+            next.as_mut().enable();
+            if !self.0.publishing.load(Ordering::Acquire) && self.is_read() {
+                return;
+            }
+            next.await;
         }
     }
 
@@ -156,5 +182,20 @@ mod tests {
         assert!(!rollup.is_read());
         rollup.remove("us");
         assert!(rollup.is_read());
+    }
+
+    #[tokio::test]
+    async fn it_is_settled_when_all_were_sent_what_git_wants_and_know_it() {
+        use futures::FutureExt as _;
+        let (rollup, name) = (Rollup::default(), Arc::from("eu"));
+        rollup.until_settled().await;
+        rollup.set_publishing(true);
+        rollup.sending(&name);
+        let mut waits = Box::pin(rollup.until_settled());
+        assert!((&mut waits).now_or_never().is_none());
+        rollup.set_publishing(false);
+        assert!((&mut waits).now_or_never().is_none(), "its worker does not know it yet");
+        rollup.read(&name);
+        waits.await;
     }
 }

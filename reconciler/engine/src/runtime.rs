@@ -22,6 +22,7 @@ use crate::live::{ChangedKeys, Live, Scope, WatchCache};
 use crate::metrics::Metrics;
 use crate::owner::{Owner, Release};
 use crate::plan::{self, Rules, View};
+use crate::rollup::Rollup;
 
 mod budget;
 mod capabilities;
@@ -65,6 +66,8 @@ struct Context {
     contests: Contests,
     metrics: Metrics,
     wanted: Wanted,
+    /// Whether the other runtimes of its source know what Git wants of them.
+    rollup: Rollup,
 }
 
 /// Every object that any component of the runtime has in Git: one that moves to another component stays. Clones are the

@@ -69,6 +69,8 @@ pub(super) struct Machine {
     publication: Publication,
     /// Whether there may be more to publish.
     more: bool,
+    /// Whether Runtimes are yet to be written, as workers were told last.
+    publishing: bool,
     writing: Writing,
     /// The commit that was found the last time, and by which reference.
     last_seen: Option<(GitRef, String)>,
@@ -103,6 +105,7 @@ impl Machine {
             in_force: Arc::default(),
             publication: Publication::default(),
             more: false,
+            publishing: false,
             writing: Writing::default(),
             last_seen: None,
             failures: 0,
@@ -137,6 +140,12 @@ impl Machine {
             Event::BrokeOff => self.on_broken_off(),
         }
         self.advance(may_publish, view);
+        let publishing = !self.publication.is_written() || matches!(self.busy, Busy::Writing);
+        if std::mem::replace(&mut self.publishing, publishing) != publishing {
+            // Before the first of them is sent anything.
+            let at = if publishing { 0 } else { self.effects.len() };
+            self.effects.insert(at, Effect::SetPublishing(publishing));
+        }
         std::mem::take(&mut self.effects)
     }
 

@@ -10,7 +10,7 @@ use reeve_reconciler_engine::FIELD_MANAGER;
 use reeve_reconciler_engine::api_error::ApiError;
 use reeve_reconciler_engine::error::ReconcileError;
 use reeve_reconciler_engine::rollup::RuntimeSummary;
-use reeve_reconciler_engine::runtime::{DesiredState, Role};
+use reeve_reconciler_engine::runtime::{DesiredState, Message, Role};
 use serde_json::Value;
 
 use super::builder::Changed;
@@ -44,12 +44,9 @@ fn send_desired(ctx: &Context, (name, desired, _): &Changed, written: Option<&Ar
         let is_other = match &message.desired {
             DesiredState::Present(before) => before.digest != desired.digest,
             DesiredState::Absent => true,
-            DesiredState::Unknown => is_retried,
+            // After a restart: another one than the process before worked towards.
+            DesiredState::Unknown => is_retried || worked_towards(message) != Some(&*desired.digest),
         };
-        if is_other {
-            // Before the worker hears of it, which then knows better.
-            ctx.rollup.set(name, awaited.clone());
-        }
         let is_new = is_other || matches!(message.desired, DesiredState::Unknown);
         if let Some(written) = written {
             // What Git wants is for the Runtime as it is now, which the worker may not have seen yet.
@@ -57,11 +54,23 @@ fn send_desired(ctx: &Context, (name, desired, _): &Changed, written: Option<&Ar
         }
         message.desired = DesiredState::Present(desired.clone());
         message.source_suspended = false;
-        if is_new && Role::of(message) != Some(Role::Leave) {
+        // One that is not served from here says so already, and nobody looks at what Git wants of it.
+        let is_served = Role::of(message) != Some(Role::Leave);
+        if is_other && is_served {
+            // Before the worker hears of it, which then knows better.
+            ctx.rollup.set(name, awaited.clone());
+        }
+        if is_new && is_served {
             ctx.rollup.sending(name);
         }
         true
     });
+}
+
+/// The digest of what was worked towards last, as the Runtime says.
+fn worked_towards(message: &Message) -> Option<&str> {
+    let status = message.object.as_ref()?.status.as_ref()?;
+    status.desired.as_ref().map(|desired| desired.digest.as_str())
 }
 
 /// The file of a runtime left Git. Its worker takes its objects away, if its policy says so, and deletes the Runtime.

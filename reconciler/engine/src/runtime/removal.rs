@@ -21,6 +21,8 @@ use crate::plan::{Removal, leave, removal_of};
 
 /// How long another runtime has to take over an object that it wants and that is about to be deleted.
 const HAND_OVER_WITHIN: Duration = Duration::from_secs(30);
+/// How long a commit may take to reach all runtimes before objects that left Git are deleted all the same.
+const PUBLISHED_WITHIN: Duration = Duration::from_mins(10);
 
 /// Takes objects away, those that were applied last first, and waits until each stage is gone.
 pub(super) async fn remove(
@@ -108,8 +110,13 @@ async fn remove_one(
     Ok(went(&entry, gone).then(|| key.clone()))
 }
 
-/// Waits until the runtime that wants an object has it, if there is one, but not for ever.
+/// Waits until the runtime that wants an object has it, if there is one, but not for ever. That is known when all runtimes
+/// know what Git wants.
 async fn hand_over(ctx: &Context, key: &ObjectKey) {
+    tokio::select! {
+        () = ctx.rollup.until_settled() => {}
+        () = ctx.clock.sleep(PUBLISHED_WITHIN) => {}
+    }
     tokio::select! {
         () = ctx.watch_cache.until_handed_over(key, &ctx.owner) => {}
         () = ctx.clock.sleep(HAND_OVER_WITHIN) => {}

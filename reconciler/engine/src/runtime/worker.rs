@@ -115,7 +115,7 @@ impl Worker {
             Found { state, spec }
         });
         let machine = Machine::new(object, setup.identity.clone(), found, inventory.read(Inventory::components), now);
-        let ctx = Arc::new(context(&setup, name, inventory, object));
+        let ctx = Arc::new(context(&setup, name, inventory, object, rollup.clone()));
         Ok(Self {
             changed_keys: ctx.subscribe(),
             machine,
@@ -323,7 +323,7 @@ fn own_client(cluster: &Cluster) -> Result<Client, ReconcileError> {
     cluster.own().map_err(|error| ReconcileError::transient(Reason::Unreachable, error_chain(&error)))
 }
 
-fn context(setup: &Setup, runtime: Arc<str>, inventory: InventoryWriter, object: &Runtime) -> Context {
+fn context(setup: &Setup, runtime: Arc<str>, inventory: InventoryWriter, object: &Runtime, rollup: Rollup) -> Context {
     let spec = Arc::new(object.spec.clone());
     Context {
         owner: Owner::new(object.metadata.namespace.as_deref().unwrap_or_default(), &runtime),
@@ -337,6 +337,7 @@ fn context(setup: &Setup, runtime: Arc<str>, inventory: InventoryWriter, object:
         contests: Contests::default(),
         metrics: setup.metrics.clone(),
         wanted: Wanted::default(),
+        rollup,
         spec,
     }
 }

@@ -68,6 +68,8 @@ pub(in crate::source) enum Effect {
     /// Write Runtimes, and tell their workers what Git wants; whether it could not be done the last time. Answers by
     /// [`Event::Written`].
     Write(Vec<(Changed, bool)>),
+    /// Tell workers whether other runtimes are yet to be sent what the revision in force says.
+    SetPublishing(bool),
     /// Tell workers that the files of their runtimes left Git.
     SendRemoval(Vec<Arc<str>>),
     /// Tell workers not to remove their runtimes until they are told again what Git wants.

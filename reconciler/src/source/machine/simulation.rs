@@ -332,6 +332,7 @@ impl World {
             }
             Effect::PatchStatus(status, _) => return self.patch_status(*status),
             Effect::RegisterWebhook
+            | Effect::SetPublishing(_)
             | Effect::SendSuspend { .. }
             | Effect::DeleteRuntimes(_)
             | Effect::EnsureFinalizer

@@ -51,6 +51,29 @@ async fn two_runtimes_that_swap_objects_in_one_commit_get_them_as_they_are() {
 }
 
 #[tokio::test]
+async fn a_component_that_moves_to_a_new_runtime_keeps_its_objects() {
+    let fixture = Fixture::new("move").await;
+    let to = |runtime: &str| format!("{{% if Runtime.name == {runtime:?} %}}{}{{% endif %}}", config("one", "git"));
+    fixture.component("stays", "1.0.0", &config("{{ Runtime.name }}", "git"));
+    fixture.component("web", "1.0.0", &to(&fixture.runtime));
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&first).await;
+    let uid = fixture.uid_of("one").await;
+    // Many of them, so that the one that gets it is told last.
+    let others: Vec<String> = (0..20).map(|number| format!("{}-{number:02}", fixture.runtime)).collect();
+    others.iter().for_each(|name| fixture.runtime(name, ""));
+    let last = &others[19];
+    fixture.component("web", "1.1.0", &to(last));
+    let second = fixture.push();
+    fixture.applied_to(last, &second).await;
+    fixture.applied(&second).await;
+    fixture.belongs_to("one", last).await;
+    assert_eq!(fixture.uid_of("one").await, uid, "it is another object now");
+}
+
+#[tokio::test]
 async fn a_runtime_that_gets_another_name_keeps_its_objects() {
     let fixture = Fixture::new("rename").await;
     let policy = "policy: { deletionPolicy: Delete }\n";

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::DeleteParams;
-use reeve_crds::{Runtime, State};
+use reeve_crds::{GitSource, Runtime, State};
 use reeve_tests::{CommitId, until};
 
 use super::fixture::{Fixture, config};
@@ -66,6 +66,12 @@ async fn a_runtime_whose_target_is_moved_elsewhere_is_applied_here_no_more_until
         fixture.applied(&third).await;
         fixture.is_unsupported(&moves).await;
         assert_eq!(fixture.says(&moves).await.as_deref(), Some("hand"), "{target}");
+        until(&fixture.api::<GitSource>(), "fleet", "its source says so too", |source| {
+            let status = source.status.clone().unwrap_or_default();
+            let is_newest = status.commit.is_some_and(|commit| commit.id == third.as_str());
+            is_newest && status.state == Some(State::Warning)
+        })
+        .await;
 
         fixture.runtime(&moves, "");
         let back = fixture.push();
