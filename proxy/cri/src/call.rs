@@ -7,7 +7,7 @@ use crate::message::cri::{
     ContainerId, CreateContainerRequest, HugepageLimit, KeyValue, PodId, RunPodSandboxRequest,
     UpdateContainerResourcesRequest, UpdatePodSandboxResourcesRequest,
 };
-use crate::splice::{Edit, Wire};
+use crate::splice::{Edit, Wire, is_delimited};
 
 /// A call that a hook may be for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +63,17 @@ pub(crate) enum Request {
 }
 
 impl Request {
-    pub(crate) fn decode(method: Method, message: &[u8]) -> Result<Self, DecodeError> {
+    /// `None` for what is not such a message, or would be another one to other decoders.
+    pub(crate) fn decode(method: Method, message: &[u8]) -> Option<Self> {
+        let request = Self::read(method, message).ok()?;
+        // prost takes an entry of a map for one whatever its wire type; the runtime does not.
+        let places = places(method);
+        let unified = places.resources.map(|path| (path, UNIFIED));
+        let mut maps = [places.labels, places.annotations, unified].into_iter().flatten();
+        maps.all(|(path, tag)| is_delimited(message, path, tag)).then_some(request)
+    }
+
+    fn read(method: Method, message: &[u8]) -> Result<Self, DecodeError> {
         let pod = || PodId::decode(message).map(|pod| pod.pod_sandbox_id);
         let container = || ContainerId::decode(message).map(|container| container.container_id);
         Ok(match method {
@@ -93,6 +103,9 @@ struct Places {
     cgroup_parent: Option<(&'static [u32], u32)>,
     resources: Option<&'static [u32]>,
 }
+
+/// In resources.
+const UNIFIED: u32 = 9;
 
 const NOWHERE: Places = Places { labels: None, annotations: None, envs: None, cgroup_parent: None, resources: None };
 
@@ -143,7 +156,7 @@ fn edit(places: &Places, field: &Field, value: Option<&Value>) -> Option<Edit> {
         Field::CpusetCpus => ((places.resources?, 6), None),
         Field::CpusetMems => ((places.resources?, 7), None),
         Field::HugepageLimit(key) => ((places.resources?, 8), Some(key)),
-        Field::Unified(key) => ((places.resources?, 9), Some(key)),
+        Field::Unified(key) => ((places.resources?, UNIFIED), Some(key)),
         Field::MemorySwapLimit => ((places.resources?, 10), None),
     };
     let value = value.map(|value| match (key, value) {

@@ -78,6 +78,25 @@ fn splice_below(message: &[u8], edits: &[&Edit], depth: usize) -> Result<Vec<u8>
     Ok(spliced)
 }
 
+/// Whether every occurrence of a field has a length before it, as texts, messages and entries of maps must.
+pub(crate) fn is_delimited(message: &[u8], path: &[u32], tag: u32) -> bool {
+    let mut rest = message;
+    while !rest.is_empty() {
+        let Ok(record) = Record::read(&mut rest) else { return false };
+        let is_fine = match path.split_first() {
+            Some((first, below)) if record.tag == *first => {
+                record.payload.is_some_and(|payload| is_delimited(payload, below, tag))
+            }
+            None if record.tag == tag => record.payload.is_some(),
+            _ => true,
+        };
+        if !is_fine {
+            return false;
+        }
+    }
+    true
+}
+
 /// A field as it is in the message.
 struct Record<'m> {
     tag: u32,

@@ -4,6 +4,7 @@
 //! proxy reads a file, and what was last written to it holds without the feed and without the API server.
 
 pub mod args;
+mod condition;
 mod disk;
 mod edge;
 mod feed;

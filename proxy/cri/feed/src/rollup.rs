@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
-use reeve_crds::condition::{Condition, types};
+use reeve_crds::condition::types;
 use reeve_crds::node_hook::{NodeHookRollout, NodeNotReady};
 use reeve_crds::{Count, NodeHook, NodeHookStatus, Reason, RuntimeComponent, State};
 
+use crate::condition::{Conditions, cut};
 use crate::selection::{self, Labels};
 use crate::status::INTERVAL;
 
@@ -45,29 +45,18 @@ pub(crate) fn roll_up(hook: &NodeHook, nodes: &[Member], revision: Option<String
     let not_ready = selected.iter().filter_map(|(node, on_node)| match on_node {
         OnNode::Live => None,
         OnNode::Pending(message) | OnNode::Unwell(message) => {
-            Some(NodeNotReady { node: node.name.clone(), message: message.chars().take(1024).collect() })
+            Some(NodeNotReady { node: node.name.clone(), message: cut(message) })
         }
     });
     let (state, reason, message) = judge(hook, &selected, live);
     let old = hook.status.clone().unwrap_or_default();
-    let condition = |kind: &str, holds: bool| {
-        let status = if holds { "True" } else { "False" };
-        let before = old.conditions.iter().find(|condition| condition.type_ == kind && condition.status == status);
-        Condition {
-            type_: kind.to_owned(),
-            status: status.to_owned(),
-            observed_generation: generation,
-            last_transition_time: before.map_or(Time(now), |before| before.last_transition_time.clone()),
-            reason: reason.as_str().to_owned(),
-            message: message.clone(),
-        }
-    };
+    let conditions = Conditions { old: &old.conditions, generation, now };
     NodeHookRollout {
         observed_generation: generation,
         state: Some(state),
         conditions: vec![
-            condition(types::READY, state == State::Ready),
-            condition(types::LIVE, !hook.spec.suspend && live == selected.len()),
+            conditions.condition(types::READY, state == State::Ready, reason, &message),
+            conditions.condition(types::LIVE, !hook.spec.suspend && live == selected.len(), reason, &message),
         ],
         nodes: Some(Count::new(number(live), number(selected.len()))),
         not_ready: not_ready.take(MAX_NAMED).collect(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
-use reeve_crds::condition::{Condition, types};
+use reeve_crds::condition::types;
 use reeve_crds::node_hook::plugin::PluginMode;
 use reeve_crds::node_hook_status::{
     BadFile, Calls, Circuit, LiveHook, NodeHookStatusStatus, PluginError, PluginStatus, Proxy,
@@ -15,14 +15,13 @@ use reeve_proxy_cri::hook_set::HookSet;
 use reeve_proxy_cri::settings::Mode;
 use reeve_proxy_cri::state;
 
+use crate::condition::{Conditions, cut};
 use crate::lower::hook_type;
 
 /// Numbers alone are written this often at most, and also if nothing changes: who is silent for longer is not Ready.
 pub(crate) const INTERVAL: Duration = Duration::from_mins(5);
 /// What is not numbers is written this often at most.
 const PAUSE: Duration = Duration::from_secs(5);
-/// Longest text that the schema allows.
-const MESSAGE: usize = 1024;
 const MAX_HOOKS: usize = 32;
 const MAX_PLUGINS: usize = 64;
 const MAX_FILES: usize = 32;
@@ -47,18 +46,7 @@ pub(crate) fn status(
 ) -> NodeHookStatusStatus {
     let (state, reason, message) = judge(&known);
     let live = is_live(&known);
-    let condition = |kind: &str, holds: bool, reason: Reason, message: &str| {
-        let status = if holds { "True" } else { "False" };
-        let before = old.conditions.iter().find(|condition| condition.type_ == kind && condition.status == status);
-        Condition {
-            type_: kind.to_owned(),
-            status: status.to_owned(),
-            observed_generation: generation,
-            last_transition_time: before.map_or(Time(now), |before| before.last_transition_time.clone()),
-            reason: reason.as_str().to_owned(),
-            message: cut(message),
-        }
-    };
+    let conditions = Conditions { old: &old.conditions, generation, now };
     let (live_reason, live_message) = if live {
         (Reason::Succeeded, "the proxy has the hooks that the node is to have")
     } else {
@@ -67,8 +55,8 @@ pub(crate) fn status(
     let mut status = NodeHookStatusStatus {
         state: Some(state),
         conditions: vec![
-            condition(types::READY, state == State::Ready, reason, &message),
-            condition(types::LIVE, live, live_reason, live_message),
+            conditions.condition(types::READY, state == State::Ready, reason, &message),
+            conditions.condition(types::LIVE, live, live_reason, live_message),
         ],
         observed_generation: generation,
         observed_at: Some(Time(now)),
@@ -228,10 +216,6 @@ fn without_numbers(status: &NodeHookStatusStatus) -> NodeHookStatusStatus {
         (plugin.calls, plugin.last_error) = (Calls::default(), None);
     }
     status
-}
-
-fn cut(text: &str) -> String {
-    text.chars().take(MESSAGE).collect()
 }
 
 fn number(count: usize) -> i32 {

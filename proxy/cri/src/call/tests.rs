@@ -167,6 +167,14 @@ fn contains(whole: &[u8], part: &[u8]) -> bool {
 }
 
 #[test]
+fn an_entry_of_a_map_with_another_wire_type_is_no_entry() {
+    // Field 4 of an update is its annotations; here it is a number of eight bytes.
+    assert_eq!(Request::decode(Method::UpdateContainerResources, &[0x21, 0, 0, 0, 0, 0, 0, 0, 0]), None);
+    assert_eq!(Request::decode(Method::UpdateContainerResources, &[0x21, 0]), None, "found by a fuzzer");
+    assert!(Request::decode(Method::UpdateContainerResources, &[0x22, 0]).is_some());
+}
+
+#[test]
 fn both_versions_of_the_cri_are_known_and_others_are_not() {
     assert_eq!(Method::find("/runtime.v1.RuntimeService/CreateContainer"), Some(Method::CreateContainer));
     assert_eq!(Method::find("/runtime.v1alpha2.RuntimeService/StartContainer"), Some(Method::StartContainer));

@@ -47,7 +47,7 @@ impl Hooks {
         }
         let call = Call { backend: Arc::clone(backend), method, head, body: read.freeze(), begun };
         let decoded = grpc::unframe(call.body.clone())
-            .and_then(|message: Bytes| call::Request::decode(method, &message).ok().map(|request| (message, request)));
+            .and_then(|message: Bytes| call::Request::decode(method, &message).map(|request| (message, request)));
         let (reply, answer) = oneshot::channel();
         let gone = CancellationToken::new();
         let _guard = gone.clone().drop_guard();
