@@ -225,7 +225,7 @@ pub(crate) fn is_partial(name: &str) -> bool {
 fn read(component: &ResolvedComponent, name: &str, written: &Written, interner: &mut Interner) -> Outcome {
     let file: Arc<str> = format!("{}/templates/{name}", component.chart.folder).into();
     match yaml::values(&written.text, &yaml::Options::default(), interner) {
-        Ok(documents) => object::drafts(&file, &documents, Manners::Strict, |line| written.location(line).line),
+        Ok(documents) => object::drafts(&file, &documents, Manners::Strict, |line| written.line(line)),
         Err(problems) => Err(problems.into_iter().map(|problem| in_template(problem, written)).collect()),
     }
 }

@@ -26,6 +26,7 @@ pub enum Phase {
 
 impl Phase {
     /// The same occasion of something that is there already.
+    #[must_use]
     pub fn of_upgrade(self) -> Self {
         match self {
             Self::PreInstall | Self::PreUpgrade => Self::PreUpgrade,

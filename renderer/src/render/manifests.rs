@@ -39,7 +39,7 @@ pub(super) fn read(rendered: RenderedFile) -> Outcome {
     if !findings.is_empty() {
         return Err(findings);
     }
-    object::drafts(&file, &documents, Manners::Helm, |line| written.location(line).line)
+    object::drafts(&file, &documents, Manners::Helm, |line| written.line(line))
 }
 
 /// The documents of a text, each with how many lines are before it. Helm splits at every line that begins with three

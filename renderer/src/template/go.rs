@@ -3,7 +3,7 @@
 //! Nothing is evaluated here. What Go finds out when it parses (unknown functions, variables, unclosed blocks) is a finding
 //! of the chart; what it finds out when it runs, in a branch that is reached, is found then here too.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::program::{Define, Macro, Program, Routine, Span, Syntax};
 use super::syntax::{self, Input};
@@ -49,7 +49,20 @@ pub(super) fn read(input: Input) -> Result<Program, Vec<Diagnostic>> {
     let routine = Routine { body, names: scope.names };
     let syntax = Syntax::Go;
     let (loops, exports) = (Vec::new(), Vec::new());
-    Ok(Program { name, file, text, is_text, routine, macros, loops, exports, defines, unhonoured, syntax })
+    Ok(Program {
+        name,
+        file,
+        text,
+        is_text,
+        routine,
+        macros,
+        loops,
+        exports,
+        defines,
+        unhonoured,
+        syntax,
+        line_ends: OnceLock::new(),
+    })
 }
 
 /// The variables of one template.

@@ -3,7 +3,7 @@
 //! Knows no syntax: whatever language a template was written in ends here. Owned, shared between threads, never changed.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::builtins::Builtin;
 use super::go::functions::Function;
@@ -41,6 +41,8 @@ pub(super) struct Program {
     pub unhonoured: Vec<(&'static str, Span)>,
     /// Which syntax it is written in, for texts that it gives to `tpl`.
     pub syntax: Syntax,
+    /// Where its lines end; found when somebody asks.
+    pub line_ends: OnceLock<Box<[u32]>>,
 }
 
 /// The language of a template.
@@ -61,6 +63,15 @@ pub(super) struct Define {
 }
 
 impl Program {
+    /// The line of a position, from 1. Asked for every object, so it does not read the source each time.
+    pub(super) fn line_at(&self, position: u32) -> u32 {
+        let ends = self.line_ends.get_or_init(|| {
+            self.text.match_indices('\n').map(|(at, _)| u32::try_from(at).unwrap_or(u32::MAX)).collect()
+        });
+        let before = ends.partition_point(|end| *end < position);
+        u32::try_from(before).unwrap_or(u32::MAX).saturating_add(1)
+    }
+
     /// The source of a stretch.
     pub(super) fn source(&self, span: Span) -> &str {
         self.text.get(span.start as usize..span.end as usize).unwrap_or_default()

@@ -3,7 +3,7 @@
 //! The only place that knows minijinja. Its parser recurses without bound on some inputs and builds trees that recurse
 //! when they are dropped, so `guard` looks at the tokens first. Nothing is evaluated here.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use minijinja::machinery::{ast, parse};
 use minijinja::syntax::SyntaxConfig;
@@ -64,7 +64,20 @@ pub(super) fn read(text: Input) -> Result<Program, Vec<Diagnostic>> {
     let routine = Routine { body, names };
     let (defines, syntax) = (Vec::new(), super::program::Syntax::Jinja);
     let unhonoured = Vec::new();
-    Ok(Program { name, file, text, is_text, routine, macros, loops, exports, defines, unhonoured, syntax })
+    Ok(Program {
+        name,
+        file,
+        text,
+        is_text,
+        routine,
+        macros,
+        loops,
+        exports,
+        defines,
+        unhonoured,
+        syntax,
+        line_ends: OnceLock::new(),
+    })
 }
 
 fn configuration() -> SyntaxConfig {

@@ -76,13 +76,24 @@ impl Written {
 
     /// The part of the template that began to write this line of the text; lines count from 1.
     pub fn location(&self, line: u32) -> Location {
+        let start = self.source(line);
+        syntax::location(&self.program.file, &self.program.text, Span { start, end: start.saturating_add(1) })
+    }
+
+    /// The line of that part alone.
+    pub fn line(&self, line: u32) -> u32 {
+        let found = self.program.line_at(self.source(line));
+        debug_assert_eq!(found, self.location(line).line, "of line {line}");
+        found
+    }
+
+    fn source(&self, line: u32) -> u32 {
         let at = (line.max(1) as usize - 1).min(self.lines.starts.len().saturating_sub(1));
         let source = self.lines.starts.get(at).copied().unwrap_or(0);
         // A line begins with its indentation, which nobody is interested in.
         let rest = self.program.text.get(source as usize..).unwrap_or_default();
         let spaces = rest.len() - rest.trim_start_matches(' ').len();
         let spaces = if rest[spaces..].starts_with(['\n', '\r']) { 0 } else { spaces };
-        let start = source.saturating_add(u32::try_from(spaces).unwrap_or(0));
-        syntax::location(&self.program.file, &self.program.text, Span { start, end: start.saturating_add(1) })
+        source.saturating_add(u32::try_from(spaces).unwrap_or(0))
     }
 }

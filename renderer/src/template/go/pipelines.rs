@@ -210,25 +210,27 @@ impl Parser<'_> {
                 None => return Self::mistake(span, "the text in quotes has an escape that is not known"),
             },
             Token::Raw => constant(Value::from(source.trim_matches('`').replace('\r', ""))),
-            Token::OpenBracket => {
-                self.next_solid();
-                self.deeper(span)?;
-                let known = self.scope.visible.len();
-                let Pipeline { variables, declares, mut value } = self.pipeline(Token::CloseBracket, "brackets", 1)?;
-                if let Some(variable) = variables.first().filter(|_| !declares) {
-                    let (slot, set) = self.variable_slot(variable, declares, value);
-                    value = Expression { span: set.span, kind: Kind::Assign(Box::new((slot, set))) };
-                }
-                self.scope.visible.truncate(known);
-                self.depth -= 1;
-                let end = self.lexemes.get(self.at.saturating_sub(1)).map_or(span.end, |last| last.span.end);
-                let whole = Span { start: span.start, end };
-                return Ok(Some(Operand::Bare(Expression { span: whole, ..value })));
-            }
+            Token::OpenBracket => return self.in_brackets(span).map(Some),
             _ => return Ok(None),
         };
         self.next_solid();
         Ok(Some(operand))
+    }
+
+    /// A pipeline in brackets. It may set a variable, and gives what it sets.
+    fn in_brackets(&mut self, span: Span) -> Result<Operand, Mistake> {
+        self.next_solid();
+        self.deeper(span)?;
+        let known = self.scope.visible.len();
+        let Pipeline { variables, declares, mut value } = self.pipeline(Token::CloseBracket, "brackets", 1)?;
+        if let Some(variable) = variables.first().filter(|_| !declares) {
+            let (slot, set) = self.variable_slot(variable, declares, value);
+            value = Expression { span: set.span, kind: Kind::Assign(Box::new((slot, set))) };
+        }
+        self.scope.visible.truncate(known);
+        self.depth -= 1;
+        let end = self.lexemes.get(self.at.saturating_sub(1)).map_or(span.end, |last| last.span.end);
+        Ok(Operand::Bare(Expression { span: Span { start: span.start, end }, ..value }))
     }
 }
 
