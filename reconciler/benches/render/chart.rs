@@ -1,5 +1,6 @@
 //! The chart of this bench: one `Chart.yaml` and one `values.yaml`, its templates twice, for Helm and for us.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,13 @@ pub(crate) fn files(folder: &str) -> Result<Vec<(String, String)>> {
     }
     found.sort();
     Ok(found)
+}
+
+/// The whole of it for Helm: path and content.
+pub(crate) fn of_helm() -> Result<BTreeMap<String, String>> {
+    let templates = files("helm")?.into_iter().map(|(name, text)| (format!("templates/{name}"), text));
+    let rest = [("Chart.yaml".to_owned(), metadata()?), ("values.yaml".to_owned(), values()?)];
+    Ok(templates.chain(rest).collect())
 }
 
 /// `values.yaml`, the same for both.

@@ -10,29 +10,42 @@ use anyhow::{Context, Result, bail};
 use serde::Deserialize as _;
 use tempfile::TempDir;
 
-use crate::chart;
-
 /// The namespace that both render for. The library's program names it too.
 pub(crate) const NAMESPACE: &str = "bench";
+/// The version of Kubernetes that both render for. The library's program names it too.
+pub(crate) const KUBERNETES: &str = "v1.35.0";
 
 /// A chart folder and a values file per release, as Helm wants them.
 pub(crate) struct Workspace {
     folder: TempDir,
+    name: &'static str,
+}
+
+/// What Helm's engine takes for all releases: the best rounds on one thread and on as many as Go takes, and the most
+/// memory, in MiB.
+pub(crate) struct Engine {
+    pub(crate) one_thread: Duration,
+    pub(crate) threads: Duration,
+    pub(crate) peak: f64,
 }
 
 /// Objects by kind and name.
 pub(crate) type Objects = BTreeMap<(String, String), serde_yaml::Value>;
 
 impl Workspace {
-    pub(crate) fn new(releases: &[(String, String)]) -> Result<Self> {
+    /// The files of a chart of this name, and values by release.
+    pub(crate) fn new(
+        name: &'static str,
+        files: &BTreeMap<String, String>,
+        releases: &[(String, String)],
+    ) -> Result<Self> {
         let folder = tempfile::tempdir().context("cannot make a folder")?;
-        let this = Self { folder };
-        fs::create_dir_all(this.chart().join("templates")).context("cannot make a folder")?;
+        let this = Self { folder, name };
         fs::create_dir_all(this.values()).context("cannot make a folder")?;
-        fs::write(this.chart().join("Chart.yaml"), chart::metadata()?).context("cannot write the chart")?;
-        fs::write(this.chart().join("values.yaml"), chart::values()?).context("cannot write the chart")?;
-        for (name, text) in chart::files("helm")? {
-            fs::write(this.chart().join("templates").join(name), text).context("cannot write the chart")?;
+        for (name, text) in files {
+            let path = this.chart().join(name);
+            fs::create_dir_all(path.parent().unwrap_or(&path)).context("cannot make a folder")?;
+            fs::write(path, text).context("cannot write the chart")?;
         }
         for (name, values) in releases {
             fs::write(this.values().join(format!("{name}.yaml")), values).context("cannot write values")?;
@@ -41,7 +54,7 @@ impl Workspace {
     }
 
     fn chart(&self) -> PathBuf {
-        self.folder.path().join("shop")
+        self.folder.path().join(self.name)
     }
 
     fn values(&self) -> PathBuf {
@@ -53,7 +66,7 @@ impl Workspace {
         let output = Command::new(program)
             .args(["template", release])
             .arg(self.chart())
-            .args(["--namespace", NAMESPACE, "--values"])
+            .args(["--namespace", NAMESPACE, "--kube-version", KUBERNETES, "--values"])
             .arg(self.values().join(format!("{release}.yaml")))
             .output()
             .context("cannot start helm")?;
@@ -63,8 +76,8 @@ impl Workspace {
         String::from_utf8(output.stdout).context("helm printed no text")
     }
 
-    /// The best rounds of Helm's engine over all releases: on one thread, and on as many as Go takes.
-    pub(crate) fn engine(&self, rounds: usize) -> Result<(Duration, Duration)> {
+    /// Helm's engine over all releases.
+    pub(crate) fn engine(&self, rounds: usize) -> Result<Engine> {
         let module = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/assets/helm");
         let output = Command::new("go")
             .args(["run", "./bench"])
@@ -83,7 +96,8 @@ impl Workspace {
             let rounds = measured[key].as_array().into_iter().flatten().filter_map(serde_json::Value::as_u64);
             rounds.min().map(Duration::from_nanos).with_context(|| format!("./bench said nothing of {key}"))
         };
-        Ok((best("oneThread")?, best("default")?))
+        let peak = measured["peakKiB"].as_f64().context("./bench said nothing of its memory")? / 1024.0;
+        Ok(Engine { one_thread: best("oneThread")?, threads: best("default")?, peak })
     }
 }
 
@@ -91,15 +105,20 @@ impl Workspace {
 pub(crate) fn objects(text: &str) -> Result<Objects> {
     let mut found = Objects::new();
     for document in serde_yaml::Deserializer::from_str(text) {
-        let value = serde_yaml::Value::deserialize(document).context("what was rendered is no YAML")?;
-        if value.is_null() {
-            continue;
-        }
-        let word = |value: &serde_yaml::Value| value.as_str().map(str::to_owned).context("an object without a name");
-        let key = (word(&value["kind"])?, word(&value["metadata"]["name"])?);
-        if let Some(twice) = found.insert(key, value) {
-            bail!("there twice: {twice:?}");
-        }
+        add(serde_yaml::Value::deserialize(document).context("what was rendered is no YAML")?, &mut found)?;
     }
     Ok(found)
+}
+
+/// Adds an object, if it is one.
+pub(crate) fn add(value: serde_yaml::Value, found: &mut Objects) -> Result<()> {
+    if value.is_null() {
+        return Ok(());
+    }
+    let word = |value: &serde_yaml::Value| value.as_str().map(str::to_owned).context("an object without a name");
+    let key = (word(&value["kind"])?, word(&value["metadata"]["name"])?);
+    match found.insert(key, value) {
+        Some(twice) => bail!("there twice: {twice:?}"),
+        None => Ok(()),
+    }
 }

@@ -9,6 +9,7 @@
 mod chart;
 mod fleet;
 mod helm;
+mod largest;
 mod measure;
 mod releases;
 mod repository;
@@ -17,8 +18,9 @@ mod streaming;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use largest::Kinds;
 
-const SECTIONS: [&str; 3] = ["releases", "fleet", "streaming"];
+const SECTIONS: [&str; 5] = ["largest", "definitions", "releases", "fleet", "streaming"];
 
 fn main() -> Result<()> {
     // Cargo adds `--bench` to what it is given.
@@ -36,6 +38,8 @@ fn main() -> Result<()> {
 fn run(section: &str) -> Result<()> {
     match section {
         "releases" => releases::run(),
+        "largest" => largest::run(Kinds::Without),
+        "definitions" => largest::run(Kinds::With),
         "fleet" => fleet::run(),
         "streaming" => streaming::run(),
         _ => bail!("there is no section {section}: {}", SECTIONS.join(", ")),

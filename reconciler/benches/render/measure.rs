@@ -4,14 +4,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-/// How often all that is compared is done; the best counts, since whatever else the machine does only ever adds to it.
+/// How often all that is compared is done, unless it takes long; the best counts, since whatever else the machine does
+/// only ever adds to it.
 pub(crate) const ROUNDS: usize = 5;
 
-/// The best of [`ROUNDS`] after one that is not counted: of time on a core, which a busy machine does not stretch.
-pub(crate) fn best(mut work: impl FnMut() -> Result<()>) -> Result<Duration> {
+/// The best of so many rounds after one that is not counted: of time on a core, which a busy machine does not stretch.
+pub(crate) fn best(rounds: usize, mut work: impl FnMut() -> Result<()>) -> Result<Duration> {
     work()?;
     let mut best = Duration::MAX;
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds {
         let begin = on_core()?;
         work()?;
         best = best.min(on_core()?.saturating_sub(begin));
@@ -54,6 +55,12 @@ pub(crate) fn line(what: &str, each: Duration) {
 /// A line with a ratio.
 pub(crate) fn compare(what: &str, ratio: f64, promised: &str) {
     println!("  {what:<64} {ratio:>10.1} x  {promised}");
+}
+
+/// A line with a ratio and the least that it should be, if anything is promised.
+pub(crate) fn verdict(what: &str, ratio: f64, wanted: Option<f64>) {
+    let wanted = wanted.map_or_else(|| "for the record".to_owned(), |least| format!("wanted {least:.0} x"));
+    println!("render {what}: {ratio:.1} x ({wanted})");
 }
 
 /// A line with a count.

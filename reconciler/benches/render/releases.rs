@@ -15,7 +15,7 @@ use reeve_renderer::template::Scope;
 use reeve_renderer::tree::MemoryTree;
 use reeve_renderer::value::{Dict, Value};
 
-use crate::helm::{self, Workspace};
+use crate::helm::{self, Engine, Workspace};
 use crate::measure::{self, best};
 use crate::{chart, repository};
 
@@ -34,12 +34,12 @@ pub(crate) fn run() -> Result<()> {
         "{RELEASES} releases of a chart of 10 templates, values of their own, no cache; time on a core, best of {} rounds",
         measure::ROUNDS
     );
-    let texts = best(|| resolved.iter().try_for_each(|release| texts(release).map(drop)))?;
+    let texts = best(measure::ROUNDS, || resolved.iter().try_for_each(|release| texts(release).map(drop)))?;
     let renderer = Renderer::new(&fleet.settings, &NoCache);
-    let bundles = best(|| {
+    let bundles = best(measure::ROUNDS, || {
         resolved.iter().try_for_each(|release| renderer.runtime(release).map(drop).map_err(|said| broken(&said)))
     })?;
-    let whole = best(|| {
+    let whole = best(measure::ROUNDS, || {
         let fleet = load(&releases)?;
         let renderer = Renderer::new(&fleet.settings, &NoCache);
         let resolved = resolve(&fleet, &releases)?;
@@ -52,13 +52,13 @@ pub(crate) fn run() -> Result<()> {
         println!("  HELM is not set, so nothing is compared: `make bench` sets it to the pinned helm");
         return Ok(());
     };
-    let workspace = Workspace::new(&releases)?;
+    let workspace = Workspace::new("shop", &chart::of_helm()?, &releases)?;
     for release in resolved.iter().step_by(STEP).take(STARTED) {
         check_equal(release, &workspace.template(&program, &name(release)?)?)?;
     }
     measure::count("releases whose objects are equal to Helm's, one by one", STARTED);
     let (started, waited) = start_each(&workspace, &program, &resolved)?;
-    let (one_thread, threads) = workspace.engine(measure::ROUNDS)?;
+    let Engine { one_thread, threads, .. } = workspace.engine(measure::ROUNDS)?;
     measure::line(&format!("helm template, one process per release ({STARTED} started)"), each(started, STARTED));
     measure::line("helm template, as the clock on the wall has it", each(waited, STARTED));
     measure::line("Helm's engine as a library, one thread", each(one_thread, RELEASES));

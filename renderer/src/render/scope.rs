@@ -73,7 +73,7 @@ impl RenderFacts {
     }
 
     /// What one template sees, but for the values.
-    pub(crate) fn scope<'s>(&'s self, component: &'s ResolvedComponent, template: &str) -> Scope<'s> {
+    pub fn scope<'s>(&'s self, component: &'s ResolvedComponent, template: &str) -> Scope<'s> {
         let chart = &component.chart;
         let base = format!("{}/templates", chart.folder);
         let about = dict([("name", Value::from(format!("{base}/{template}"))), ("basePath", Value::from(base))]);
