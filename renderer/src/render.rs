@@ -169,6 +169,13 @@ fn helm_charts(
     drafts: &mut Vec<Draft>,
     findings: &mut Vec<Diagnostic>,
 ) {
+    let mut read = BTreeSet::new();
+    for (_, enabled) in helm.all().into_iter().filter(|(_, enabled)| read.insert(enabled.chart.folder.clone())) {
+        findings.extend(enabled.chart.mistakes.iter().cloned());
+    }
+    if !findings.is_empty() {
+        return;
+    }
     // A definition that several charts bring counts once: Helm creates the first, and leaves it as it is from then on.
     let mut seen = BTreeSet::new();
     for (_, enabled) in helm.all() {

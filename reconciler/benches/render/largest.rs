@@ -118,7 +118,7 @@ fn values(number: usize) -> String {
          {replicas}}}\ningressShim: {{defaultIssuerName: issuer-{number}, defaultIssuerKind: ClusterIssuer}}\n",
         replicas = number % 3 + 1,
         level = number % 5 + 1,
-        even = number % 2 == 0,
+        even = number.is_multiple_of(2),
         timeout = number % 20 + 5,
     )
 }

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::diagnostic::Diagnostic;
 use crate::fleet::Values;
 use crate::fleet::chart::{Files, PlainFile};
 use crate::schema::Schema;
@@ -42,6 +43,8 @@ pub struct HelmChart {
     pub schema: Option<Schema>,
     /// The templates in Helm's syntax.
     pub templates: GoTemplates,
+    /// What is wrong with them, if it is a chart below another: Helm reads those of charts that take part, and no others.
+    pub mistakes: Vec<Diagnostic>,
     /// The files below `crds/`.
     pub crds: Vec<PlainFile>,
     /// All other files.

@@ -251,3 +251,16 @@ fn a_text_at_the_end_of_a_template_ends_with_one_line_break_as_in_helm() {
         assert_eq!(json["data"]["text"], "a\n", "{text:?}");
     }
 }
+
+#[test]
+fn a_mistake_in_a_chart_below_counts_only_if_the_chart_takes_part() {
+    let broken = ("charts/web/1.0.0/charts/sub/templates/broken.yaml", "{{ end }");
+    let runtime =
+        |enabled: bool| format!("kind: Runtime\ncomponents:\n  web:\n    values:\n      sub: {{enabled: {enabled}}}\n");
+    let base = ("layers/base.yaml", "kind: Layer\nvalues: {}\n");
+    let without = tree(&[broken, base, ("runtimes/us-1.yaml", &runtime(false))]);
+    assert_eq!(bundle(&without, "us-1", &NoCache).components[0].objects.len(), 1);
+    let with = tree(&[broken, base, ("runtimes/us-1.yaml", &runtime(true))]);
+    let found = crate::repository::findings(&with);
+    assert!(found.iter().any(|finding| finding.is_error() && finding.to_string().starts_with(broken.0)), "{found:?}");
+}

@@ -188,7 +188,7 @@ where
 }
 
 /// All that would change if anything was made again or rolled out, Jobs first, then the pods that serve. A Deployment has another generation for each change of
-/// its annotations; what tells of a rollout is its ReplicaSets.
+/// its annotations; what tells of a rollout is its `ReplicaSets`.
 async fn running(fixture: &Fixture) -> Vec<Vec<(String, String)>> {
     vec![
         identities::<Job>(fixture).await,

@@ -136,11 +136,11 @@ impl Reading<'_> {
         let metadata = self.metadata()?;
         let values = self.values()?;
         let schema = self.schema()?;
-        let templates = self.templates()?;
+        let (templates, mistakes) = self.templates(depth)?;
         let crds = self.crds()?;
         let files = self.files()?;
         let children = self.children(depth)?;
-        let (Some(metadata), Some(templates)) = (metadata, templates) else { return Ok(None) };
+        let Some(metadata) = metadata else { return Ok(None) };
         if self.findings.iter().skip(before).any(Diagnostic::is_error) {
             return Ok(None);
         }
@@ -158,6 +158,7 @@ impl Reading<'_> {
             values,
             schema,
             templates,
+            mistakes,
             crds,
             files,
             requirements,
@@ -233,7 +234,8 @@ impl Reading<'_> {
         }
     }
 
-    fn templates(&mut self) -> Result<Option<GoTemplates>, TreeError> {
+    /// The templates, and what is wrong with those of a chart below another.
+    fn templates(&mut self, depth: usize) -> Result<(GoTemplates, Vec<Diagnostic>), TreeError> {
         let mut sources = Vec::new();
         for name in self.names.clone() {
             let Some(template) = name.strip_prefix("templates/") else { continue };
@@ -244,11 +246,12 @@ impl Reading<'_> {
             sources.push(Source { name: template.to_owned(), file: self.path(&name), text });
         }
         match GoTemplates::compile(&sources) {
-            Ok(templates) => Ok(Some(templates)),
-            Err(mut found) => {
+            Ok(templates) => Ok((templates, Vec::new())),
+            Err(mut found) if depth == 0 => {
                 self.findings.append(&mut found);
-                Ok(None)
+                Ok((GoTemplates::default(), Vec::new()))
             }
+            Err(found) => Ok((GoTemplates::default(), found)),
         }
     }
 
