@@ -1,5 +1,7 @@
 //! What a template in Helm's syntax wrote, taken apart into documents as Helm does it.
 
+use std::sync::Arc;
+
 use super::in_template;
 use crate::cache::Outcome;
 use crate::fleet::helm::HELM_YAML;
@@ -31,6 +33,11 @@ pub(super) fn read(rendered: RenderedFile) -> Outcome {
         return Err(if poisoned.is_empty() { findings } else { poisoned });
     }
     documents.retain(|document| !object::is_left_out(&document.value));
+    for document in &mut documents {
+        if let Some(value) = with_whole_numbers(&document.value) {
+            document.value = value;
+        }
+    }
     for poisoned in &written.poisoned {
         if documents.iter().any(|document| holds(&document.value, &poisoned.mark)) {
             findings.push(poisoned.finding.clone());
@@ -63,6 +70,35 @@ fn split(text: &str) -> Vec<(String, u32)> {
     }
     documents.retain(|(document, _)| document != "\n");
     documents
+}
+
+/// The same with whole numbers where fractions are none, as Helm hands objects to the API server: `{{ .Values.n }}` writes a
+/// million as `1e+06`, and an object has `1000000`. Nothing, if there are no such numbers.
+fn with_whole_numbers(value: &Value) -> Option<Value> {
+    const BEYOND: f64 = 9_223_372_036_854_775_808.0;
+    match value {
+        Value::Float(number) if number.fract() == 0.0 && number.abs() < BEYOND && *number != 0.0 => {
+            #[expect(clippy::cast_possible_truncation, reason = "it is whole, and within the bounds")]
+            let whole = *number as i64;
+            Some(Value::Int(whole))
+        }
+        Value::Float(_) | Value::Null | Value::Bool(_) | Value::Int(_) | Value::Text(_) => None,
+        Value::List(list) => {
+            let items: Vec<Option<Value>> = list.items().iter().map(with_whole_numbers).collect();
+            items.iter().any(Option::is_some).then_some(())?;
+            let both = items.into_iter().zip(list.items());
+            Value::list(both.map(|(new, old)| new.unwrap_or_else(|| old.clone())).collect()).ok()
+        }
+        Value::Dict(dict) => {
+            let changed =
+                dict.entries().iter().filter_map(|(key, value)| Some((key.clone(), with_whole_numbers(value)?)));
+            let changed: Vec<(Arc<str>, Value)> = changed.collect();
+            (!changed.is_empty()).then_some(())?;
+            let mut entries = dict.entries().clone();
+            entries.extend(changed);
+            Value::dict(entries).ok()
+        }
+    }
 }
 
 /// Whether a value holds this text anywhere.

@@ -264,3 +264,13 @@ fn a_mistake_in_a_chart_below_counts_only_if_the_chart_takes_part() {
     let found = crate::repository::findings(&with);
     assert!(found.iter().any(|finding| finding.is_error() && finding.to_string().starts_with(broken.0)), "{found:?}");
 }
+
+#[test]
+fn a_million_is_a_whole_number_in_an_object_although_a_template_writes_it_with_an_exponent() {
+    let template = "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: thing}\nspec:\n  million: {{ .Values.million }}\n  one: 1.0\n  half: 0.5\n  list: [{a: 2e+06}]\n";
+    let values = ("charts/web/1.0.0/values.yaml", "million: 1000000\n");
+    let bundle = bundle(&tree(&[values, ("charts/web/1.0.0/templates/thing.yaml", template)]), "us-1", &NoCache);
+    let thing = bundle.components[0].objects.iter().find(|object| &*object.key.kind == "Thing").expect("it is there");
+    let json = serde_json::Value::from(&Value::Dict(thing.value.clone()));
+    assert_eq!(json["spec"].to_string(), r#"{"half":0.5,"list":[{"a":2000000}],"million":1000000,"one":1}"#);
+}
