@@ -53,7 +53,12 @@ fn json(value: serde_yaml::Value) -> Result<Value, String> {
     Ok(match value {
         Yaml::Null => Value::Null,
         Yaml::Bool(truth) => Value::Bool(truth),
-        Yaml::Number(number) => serde_json::to_value(number).map_err(|error| error.to_string())?,
+        Yaml::Number(number) => match number.as_f64() {
+            // As Go writes JSON, a fraction that is none is a whole number.
+            #[expect(clippy::cast_possible_truncation, reason = "it is whole, and small")]
+            Some(whole) if number.is_f64() && whole.fract() == 0.0 && whole.abs() < 1e18 => Value::from(whole as i64),
+            _ => serde_json::to_value(number).map_err(|error| error.to_string())?,
+        },
         Yaml::String(text) => Value::String(text),
         Yaml::Sequence(items) => Value::Array(items.into_iter().map(json).collect::<Result<_, _>>()?),
         Yaml::Mapping(entries) => {
