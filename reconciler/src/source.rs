@@ -203,7 +203,9 @@ impl Source {
             Effect::SendRemoval(names) => names.iter().for_each(|name| write::send_removal(&ctx, name)),
             Effect::HoldRemoval(names) => names.iter().for_each(|name| write::hold_removal(&ctx, name)),
             Effect::SendSuspend { runtimes, suspended } => {
-                runtimes.iter().for_each(|name| write::send_suspend(&ctx, name, suspended));
+                for name in &runtimes {
+                    write::send_suspend(&ctx, name, suspended);
+                }
             }
             Effect::DeleteRuntimes(names) => write::delete_runtimes(&ctx, &names).await,
             Effect::EnsureFinalizer => finalizer::ensure_finalizer(&ctx).await,

@@ -177,7 +177,9 @@ mod tests {
     #[test]
     fn what_was_sent_is_unread_until_its_worker_or_its_end() {
         let (rollup, names) = (Rollup::default(), ["eu", "us"].map(Arc::from));
-        names.iter().for_each(|name| rollup.sending(name));
+        for name in &names {
+            rollup.sending(name);
+        }
         rollup.read("eu");
         assert!(!rollup.is_read());
         rollup.remove("us");

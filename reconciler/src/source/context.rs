@@ -30,7 +30,7 @@ impl Context {
         self.setup.engine.cluster.own().ok()
     }
 
-    /// The GitSources of its namespace.
+    /// The `GitSource`s of its namespace.
     pub(super) fn sources(&self) -> Result<Api<GitSource>, ReconcileError> {
         Ok(Api::namespaced(self.own()?, &self.namespace))
     }

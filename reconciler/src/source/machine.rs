@@ -175,7 +175,7 @@ impl Machine {
         }
     }
 
-    /// The GitSource as it was last told.
+    /// The `GitSource` as it was last told.
     pub(super) fn object(&self) -> &Arc<GitSource> {
         &self.object
     }

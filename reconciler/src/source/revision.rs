@@ -70,14 +70,14 @@ async fn render(
         let before = before.and_then(|it| mirrors.tree(&it.url, &it.revision.commit, &it.path).ok());
         let before = before.as_ref().map(|tree| tree as &dyn Tree);
         let built = builder.build(&tree, before, &order.in_force, &order.revision, (&namespace, &source));
-        built.map_err(refusal)
+        built.map_err(|error| refusal(&error))
     });
     rendered.await.unwrap_or_else(|_| Err(ReconcileError::transient(Reason::Unreadable, "the render broke off")))
 }
 
-fn refusal(error: BuildError) -> ReconcileError {
+fn refusal(error: &BuildError) -> ReconcileError {
     match error {
-        BuildError::Refused { ref findings } => {
+        BuildError::Refused { findings } => {
             let errors = findings.iter().filter(|error| error.is_error());
             // A finding of another kind says more of what to do about the commit.
             let reason = if errors.clone().all(|error| error.code == "released-chart") {
@@ -87,7 +87,7 @@ fn refusal(error: BuildError) -> ReconcileError {
             };
             ReconcileError { count: errors.count(), ..ReconcileError::terminal(reason, error.to_string()) }
         }
-        BuildError::Read(_) => ReconcileError::transient(Reason::Unreadable, reeve_process::error_chain(&error)),
+        BuildError::Read(_) => ReconcileError::transient(Reason::Unreadable, reeve_process::error_chain(error)),
     }
 }
 

@@ -38,7 +38,7 @@ pub(in crate::source) trait Observed {
 pub(in crate::source) enum Event {
     /// The work begins.
     Started,
-    /// Somebody changed the GitSource, or a Runtime of it went.
+    /// Somebody changed the `GitSource`, or a Runtime of it went.
     Object(Arc<GitSource>),
     /// Somebody pushed.
     Push,
@@ -78,13 +78,13 @@ pub(in crate::source) enum Effect {
     SendSuspend { runtimes: BTreeSet<Arc<str>>, suspended: bool },
     /// Delete Runtimes, since the source goes.
     DeleteRuntimes(Vec<Arc<str>>),
-    /// Put our finalizer on the GitSource.
+    /// Put our finalizer on the `GitSource`.
     EnsureFinalizer,
-    /// Take our finalizer off the GitSource: the work is over.
+    /// Take our finalizer off the `GitSource`: the work is over.
     RemoveFinalizer,
     /// Write the status, if it differs, and count the source so.
     PatchStatus(Box<GitSourceStatus>, SourceFacts),
-    /// Emit an event about the GitSource.
+    /// Emit an event about the `GitSource`.
     EmitEvent { warning: bool, reason: Reason, note: String },
     /// Notify people.
     Notify(NotificationBody),

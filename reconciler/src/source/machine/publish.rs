@@ -42,7 +42,7 @@ impl Machine {
         self.report.unwritten.retain(|name, _| wanted.contains(name));
         let there = view.runtimes();
         let deletes = |name: &Arc<str>| {
-            view.object(name).map(|object| object.spec.deletion_policy == DeletionPolicy::Delete).unwrap_or_default()
+            view.object(name).is_some_and(|object| object.spec.deletion_policy == DeletionPolicy::Delete)
         };
         let left = there.iter().filter(|name| !wanted.contains(*name));
         let mut leftovers: Vec<Leftover> =

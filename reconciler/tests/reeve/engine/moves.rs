@@ -63,7 +63,9 @@ async fn a_component_that_moves_to_a_new_runtime_keeps_its_objects() {
     let uid = fixture.uid_of("one").await;
     // Many of them, so that the one that gets it is told last.
     let others: Vec<String> = (0..20).map(|number| format!("{}-{number:02}", fixture.runtime)).collect();
-    others.iter().for_each(|name| fixture.runtime(name, ""));
+    for name in &others {
+        fixture.runtime(name, "");
+    }
     let last = &others[19];
     fixture.component("web", "1.1.0", &to(last));
     let second = fixture.push();

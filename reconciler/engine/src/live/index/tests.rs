@@ -78,7 +78,8 @@ fn a_runtime_is_told_of_its_own_objects_and_only_when_they_matter() {
 #[test]
 fn whoever_wants_an_object_is_told_of_it_although_its_labels_name_another() {
     let index = Index::default();
-    let (ours, theirs) = (index.subscribe(owner("eu"), wants("a")), index.subscribe(owner("us"), wants("b")));
+    let (ours, theirs) =
+        (index.subscribe(owner("eu"), Some(wants("a"))), index.subscribe(owner("us"), Some(wants("b"))));
     index.seen(key("a"), Live { owner: Some(owner("ghost")), ..live(1, "x") });
     assert_eq!(ours.take_changed().len(), 1);
     index.gone(&key("a"), None);
@@ -89,14 +90,14 @@ fn whoever_wants_an_object_is_told_of_it_although_its_labels_name_another() {
     assert!(theirs.take_changed().is_empty());
 }
 
-fn wants(wanted: &'static str) -> Option<Interest> {
-    Some(Arc::new(move |key: &ObjectKey| *key.name == *wanted))
+fn wants(wanted: &'static str) -> Interest {
+    Arc::new(move |key: &ObjectKey| *key.name == *wanted)
 }
 
 #[test]
 fn what_a_runtime_offers_is_told_to_those_who_want_it_and_ends_with_the_runtime() {
     let index = Index::default();
-    let (eu, us) = (index.subscribe(owner("eu"), wants("b")), index.subscribe(owner("us"), wants("a")));
+    let (eu, us) = (index.subscribe(owner("eu"), Some(wants("b"))), index.subscribe(owner("us"), Some(wants("a"))));
     index.offer(&owner("eu"), &BTreeSet::from([key("a"), key("c")]));
     assert_eq!(us.take_changed(), BTreeSet::from([key("a")]));
     assert!(eu.take_changed().is_empty());
@@ -111,7 +112,7 @@ fn what_a_runtime_offers_is_told_to_those_who_want_it_and_ends_with_the_runtime(
 #[tokio::test]
 async fn a_hand_over_ends_when_another_has_the_object_or_nobody_wants_it() {
     let index = Index::default();
-    let (_eu, us) = (index.subscribe(owner("eu"), None), index.subscribe(owner("us"), wants("a")));
+    let (_eu, us) = (index.subscribe(owner("eu"), None), index.subscribe(owner("us"), Some(wants("a"))));
     index.seen(key("a"), live(1, "x"));
     let eu = owner("eu");
     let object = key("a");
@@ -123,6 +124,6 @@ async fn a_hand_over_ends_when_another_has_the_object_or_nobody_wants_it() {
     let waiting = index.until_handed_over(&object, &eu).now_or_never();
     assert!(waiting.is_none());
     drop(us);
-    index.no_longer_wanted(&owner("us"), &[object.clone()]);
+    index.no_longer_wanted(&owner("us"), std::slice::from_ref(&object));
     index.until_handed_over(&object, &eu).await;
 }

@@ -227,7 +227,7 @@ impl Machine {
         };
         let offered: BTreeSet<ObjectKey> = view.entries().into_iter().filter(is_left).map(|(key, _)| key).collect();
         if offered != self.offered {
-            self.offered = offered.clone();
+            self.offered.clone_from(&offered);
             self.effects.push(Effect::Offer(offered));
         }
     }
