@@ -259,7 +259,9 @@ impl Controller {
         })
     }
 
-    fn on_runtime(&mut self, object: Runtime) {
+    fn on_runtime(&mut self, mut object: Runtime) {
+        // Nobody here asks who wrote what of it, and it is more than all the rest.
+        object.metadata.managed_fields = None;
         let id = id_of(&object);
         let object = Arc::new(object);
         let rollup = self.rollup(&id.0, source_of(&object));

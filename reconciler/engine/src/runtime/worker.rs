@@ -157,8 +157,12 @@ impl Worker {
                     Event::Message(Box::new(self.without_stale_losses(message)))
                 }
                 () = changed_keys.changed() => Event::ObjectsChanged(changed_keys.take_changed()),
-                Some(ended) = self.tasks.join_next(), if !self.tasks.is_empty() => match ended {
-                    Ok(ended) => Event::TaskFinished(Box::new(ended)),
+                Some(ended) = self.tasks.join_next_with_id(), if !self.tasks.is_empty() => match ended {
+                    Ok((id, ended)) => {
+                        // A handle keeps the memory of its task, which is large.
+                        self.running.retain(|_, handle| handle.id() != id);
+                        Event::TaskFinished(Box::new(ended))
+                    }
                     Err(_) => continue,
                 },
                 Some(_) = self.checks.join_next(), if !self.checks.is_empty() => Event::AllChecked,
