@@ -158,11 +158,7 @@ impl Worker {
                 }
                 () = changed_keys.changed() => Event::ObjectsChanged(changed_keys.take_changed()),
                 Some(ended) = self.tasks.join_next_with_id(), if !self.tasks.is_empty() => match ended {
-                    Ok((id, ended)) => {
-                        // A handle keeps the memory of its task, which is large.
-                        self.running.retain(|_, handle| handle.id() != id);
-                        Event::TaskFinished(Box::new(ended))
-                    }
+                    Ok((id, ended)) => self.finished(id, ended),
                     Err(_) => continue,
                 },
                 Some(_) = self.checks.join_next(), if !self.checks.is_empty() => Event::AllChecked,
@@ -195,6 +191,12 @@ impl Worker {
             () = &mut reporting => Ok(end),
             () = self.stop() => Ok(end),
         }
+    }
+
+    /// A task ended. A handle keeps the memory of its task, which is large.
+    fn finished(&mut self, id: tokio::task::Id, ended: TaskEnd) -> Event {
+        self.running.retain(|_, handle| handle.id() != id);
+        Event::TaskFinished(Box::new(ended))
     }
 
     /// The message without those of its losses that are of objects which we took away ourselves.
