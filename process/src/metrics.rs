@@ -2,8 +2,9 @@
 //! every dashboard knows (`process_resident_memory_bytes`).
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text;
 use prometheus_client::metrics::info::Info;
@@ -58,7 +59,7 @@ impl Metrics {
 
     fn lock(&self) -> MutexGuard<'_, Registry> {
         // A registry is whole between any two of its calls.
-        self.ours.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ours.lock()
     }
 }
 

@@ -5,9 +5,10 @@
 //! [`Shutdown::closing`].
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -109,7 +110,7 @@ impl Shutdown {
     }
 
     fn guards(&self) -> MutexGuard<'_, Guards> {
-        self.0.guards.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.guards.lock()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 pub use reeve_renderer_objects::bundle::{
     Bundle, BundleComponent, COMPONENT_LABEL, ComponentTarget, MANAGED_BY, Object, RUNTIME_LABEL,
@@ -13,7 +13,28 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::object::scope::Scopes;
 use crate::object::{Draft, ObjectKey, Origin};
 use crate::resolve::{Resolved, ResolvedComponent};
-use crate::value::{Dict, Digest, Value};
+use crate::value::{Dict, Digest, Entries, Value};
+
+/// What is written into every object, in memory once.
+struct Words {
+    managed_by: Arc<str>,
+    reeve: Value,
+    runtime: Arc<str>,
+    component: Arc<str>,
+    metadata: Arc<str>,
+    labels: Arc<str>,
+    namespace: Arc<str>,
+}
+
+static WORDS: LazyLock<Words> = LazyLock::new(|| Words {
+    managed_by: MANAGED_BY.into(),
+    reeve: Value::from("reeve"),
+    runtime: RUNTIME_LABEL.into(),
+    component: COMPONENT_LABEL.into(),
+    metadata: "metadata".into(),
+    labels: "labels".into(),
+    namespace: "namespace".into(),
+});
 
 type Drafts<'a> = [(&'a ResolvedComponent, Arc<Outcome>)];
 
@@ -133,7 +154,7 @@ fn finish(
         let message = format!("{} {} has a namespace, but its kind lives in none", draft.kind, draft.name);
         warn("needless-namespace", message, "remove metadata.namespace; it is left out");
     }
-    let in_clear = ["data", "stringData"].iter().any(|key| draft.value.get(*key).is_some_and(Value::is_truthy));
+    let in_clear = ["data", "stringData"].iter().any(|key| draft.value.get(key).is_some_and(Value::is_truthy));
     if &*draft.kind == "Secret" && draft.group().is_empty() && in_clear {
         let message = format!("Secret {} holds its data in clear", draft.name);
         warn("secret-in-clear", message, "refer to a Secret that exists in the runtime");
@@ -153,24 +174,26 @@ fn finish(
 
 /// The object with its namespace and our labels.
 fn labelled(object: &Dict, namespace: Option<&Arc<str>>, runtime: &Arc<str>, component: &Arc<str>) -> Dict {
-    let mut entries = object.entries().clone();
-    let mut metadata = object.get("metadata").and_then(Value::as_dict).cloned().unwrap_or_default().entries().clone();
-    let mut labels = metadata.get("labels").and_then(Value::as_dict).cloned().unwrap_or_default().entries().clone();
-    labels.insert(MANAGED_BY.into(), Value::from("reeve"));
-    labels.insert(RUNTIME_LABEL.into(), Value::Text(runtime.clone()));
-    labels.insert(COMPONENT_LABEL.into(), Value::Text(component.clone()));
+    let entries =
+        |value: Option<&Value>| value.and_then(Value::as_dict).map(Dict::entries).cloned().unwrap_or_default();
+    let mut metadata = entries(object.get("metadata"));
+    let mut labels = entries(metadata.get("labels"));
+    labels.insert(WORDS.managed_by.clone(), WORDS.reeve.clone());
+    labels.insert(WORDS.runtime.clone(), Value::Text(runtime.clone()));
+    labels.insert(WORDS.component.clone(), Value::Text(component.clone()));
     match namespace {
-        Some(namespace) => metadata.insert("namespace".into(), Value::Text(namespace.clone())),
+        Some(namespace) => metadata.insert(WORDS.namespace.clone(), Value::Text(namespace.clone())),
         None => metadata.remove("namespace"),
-    };
+    }
+    let mut entries = object.entries().clone();
     // Three labels on a map that was within the depth cannot take it beyond.
-    let put = |map: &mut BTreeMap<Arc<str>, Value>, key: &str, dict: BTreeMap<Arc<str>, Value>| {
-        if let Ok(value) = Value::dict(dict) {
-            map.insert(key.into(), value);
+    let put = |map: &mut Entries, key: &Arc<str>, entries: Entries| {
+        if let Ok(value) = Value::dict(entries) {
+            map.insert(key.clone(), value);
         }
     };
-    put(&mut metadata, "labels", labels);
-    put(&mut entries, "metadata", metadata);
+    put(&mut metadata, &WORDS.labels, labels);
+    put(&mut entries, &WORDS.metadata, metadata);
     Dict::new(entries).unwrap_or_else(|_| object.clone())
 }
 

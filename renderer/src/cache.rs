@@ -5,7 +5,9 @@
 //! a whole fleet.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::diagnostic::Diagnostic;
 use crate::object::Draft;
@@ -82,14 +84,14 @@ impl MemoryCache {
 
     /// How many renders were found, and how many were not.
     pub fn counts(&self) -> (u64, u64) {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.kept.lock();
         (kept.hits, kept.misses)
     }
 }
 
 impl RenderCache for MemoryCache {
     fn find(&self, key: &CacheKey, holds: &dyn Fn(&Touched) -> bool) -> Option<Arc<Outcome>> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock();
         kept.clock += 1;
         let now = kept.clock;
         let found =
@@ -112,7 +114,7 @@ impl RenderCache for MemoryCache {
             Err(findings) => 1024 * findings.len() as u64,
         };
         let size = 512 + facts + kept_outcome;
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock();
         kept.clock += 1;
         let used = kept.clock;
         kept.size += size;

@@ -118,7 +118,7 @@ fn shown(key: &ObjectKey, object: Dict) -> Dict {
     if !is_secret(key) {
         return object;
     }
-    let mut entries = object.entries().clone();
+    let mut entries = object.entries().to_map();
     for field in ["data", "stringData"] {
         if let Some(Value::Dict(data)) = entries.get(field) {
             let hidden = data.entries().keys().map(|key| (key.clone(), Value::from("(hidden)"))).collect();
@@ -127,7 +127,7 @@ fn shown(key: &ObjectKey, object: Dict) -> Dict {
             }
         }
     }
-    Dict::new(entries).unwrap_or_default()
+    Dict::new(entries.into()).unwrap_or_default()
 }
 
 /// Of the data of a Secret it is told that it differs, not how.

@@ -39,6 +39,7 @@ pub mod versions;
 mod words;
 
 pub(crate) use data::to_yaml_exact;
+pub(crate) use dates::duration;
 
 /// A function of the library.
 pub type Function = fn(&Budget, &[Value]) -> Result<Value, Failure>;

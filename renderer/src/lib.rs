@@ -6,6 +6,7 @@
 pub mod affected;
 pub mod budget;
 pub mod bundle;
+mod bytes;
 pub mod cache;
 pub mod diff;
 pub mod explain;

@@ -7,7 +7,13 @@ pub fn is_label(name: &str) -> bool {
 
 /// DNS labels joined by dots: what most objects are called.
 pub fn is_subdomain(name: &str) -> bool {
-    name.len() <= 253 && name.split('.').all(is_part)
+    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let mut before = b'.';
+    let each = name.bytes().all(|byte| {
+        let before = std::mem::replace(&mut before, byte);
+        inner(byte) || (byte == b'-' && before != b'.') || (byte == b'.' && inner(before))
+    });
+    each && inner(before) && name.len() <= 253
 }
 
 fn is_part(part: &str) -> bool {

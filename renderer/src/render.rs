@@ -147,7 +147,7 @@ fn render(component: &ResolvedComponent, facts: &RenderFacts, limits: Limits) ->
         collect(found, &mut drafts, &mut findings);
     }
     if let Some(helm) = &component.helm {
-        helm_charts(component, helm, facts, &budget, &mut drafts, &mut findings);
+        helm_charts(component, helm, facts, &budget, &mut interner, (&mut drafts, &mut findings));
     }
     let values = Value::Dict(component.values.clone());
     for name in chart.templates.names().filter(|name| !is_partial(name)) {
@@ -166,8 +166,8 @@ fn helm_charts(
     helm: &Enabled,
     facts: &RenderFacts,
     budget: &Budget,
-    drafts: &mut Vec<Draft>,
-    findings: &mut Vec<Diagnostic>,
+    interner: &mut Interner,
+    (drafts, findings): (&mut Vec<Draft>, &mut Vec<Diagnostic>),
 ) {
     let mut read = BTreeSet::new();
     for (_, enabled) in helm.all().into_iter().filter(|(_, enabled)| read.insert(enabled.chart.folder.clone())) {
@@ -187,7 +187,7 @@ fn helm_charts(
     }
     let scope = facts.scope(component, "").data("Values", Value::Dict(component.values.with_floats()));
     for rendered in render_charts(&helm.node(), &scope, budget, None) {
-        collect(manifests::read(rendered), drafts, findings);
+        collect(manifests::read(rendered, interner), drafts, findings);
     }
 }
 
@@ -203,9 +203,10 @@ pub(crate) fn render_watched(
     if let Some(helm) = component.helm.as_ref().filter(|_| tree::extension(name) != Some("j2")) {
         let scope = facts.scope(component, "").facts("Values", values);
         let rendered = render_charts(&helm.node(), &scope, &budget, Some(name));
+        let mut interner = Interner::default();
         return rendered
             .into_iter()
-            .map(manifests::read)
+            .map(|rendered| manifests::read(rendered, &mut interner))
             .collect::<Result<Vec<_>, _>>()
             .map(|all| all.into_iter().flatten().collect());
     }

@@ -4,7 +4,6 @@
 //! let the last of two equal keys win, or follow an alias bomb to the end. Every walk here is bounded; nothing recurses
 //! deeper than [`MAX_DEPTH`](crate::value::MAX_DEPTH). It never opens a file.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Location};
@@ -152,7 +151,7 @@ impl Node {
                 entries
                     .iter()
                     .map(|entry| Ok((entry.key.clone(), entry.value.to_value()?)))
-                    .collect::<Result<BTreeMap<_, _>, TooDeep>>()?,
+                    .collect::<Result<_, TooDeep>>()?,
             ),
         }
     }

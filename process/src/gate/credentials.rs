@@ -4,7 +4,7 @@
 //! latter. Here a refusal has it read again before the next request.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use futures::future::{BoxFuture, FutureExt};
 use http::header::AUTHORIZATION;
 use http::{HeaderValue, Request, Response, StatusCode};
 use kube::config::AuthInfo;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tower::{Layer, Service};
@@ -83,7 +84,7 @@ impl TokenFile {
     }
 
     fn lock(&self) -> MutexGuard<'_, Read> {
-        self.read.lock().unwrap_or_else(PoisonError::into_inner)
+        self.read.lock()
     }
 }
 
@@ -180,7 +181,7 @@ mod tests {
             let expired = expired.clone();
             service_fn(move |request: Request<()>| {
                 let token = request.headers()[AUTHORIZATION].to_str().unwrap().trim_start_matches("Bearer ").to_owned();
-                let status = if *expired.lock().unwrap() == token { 401 } else { 200 };
+                let status = if *expired.lock() == token { 401 } else { 200 };
                 async move { Ok::<_, Infallible>(Response::builder().status(status).body(token).unwrap()) }
             })
         };
@@ -190,7 +191,7 @@ mod tests {
         assert_eq!(ask().await.1, "old");
         write("new");
         assert_eq!(ask().await.1, "old", "it is good yet");
-        *expired.lock().unwrap() = "old".to_owned();
+        *expired.lock() = "old".to_owned();
         assert_eq!(ask().await.0.status, 401);
         auth_status.wait_for(false).await;
         assert_eq!(ask().await.1, "new");

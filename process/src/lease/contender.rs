@@ -1,10 +1,11 @@
 //! The edge of the lease: asks the server what the elector wants asked, in time, and keeps the gate in step with it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
+use parking_lot::Mutex;
 use tokio::time::{sleep, timeout};
 use tracing::{debug, info, warn};
 
@@ -104,7 +105,7 @@ impl<S: Store> Contender<S> {
     }
 
     fn record_failure(&self, failure: Option<String>) {
-        let mut last_failure = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last_failure = self.last_failure.lock();
         if let Some(why) = failure.as_ref().filter(|why| last_failure.as_ref() != Some(*why)) {
             warn!(lease = self.lease, "{why}");
         }

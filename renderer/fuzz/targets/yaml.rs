@@ -13,7 +13,7 @@ fuzz_target!(|text: &str| {
         assert_eq!(data.is_ok(), read.is_ok(), "{data:?}");
         let (Ok(nodes), Ok(data)) = (read, data) else { continue };
         let same = nodes.iter().zip(&data).all(|(node, document)| {
-            node.mark.line == document.line && node.to_value().as_ref() == Ok(&document.value)
+            node.span.line == document.line && node.to_value().as_ref() == Ok(&document.value)
         });
         assert!(same && nodes.len() == data.len(), "{data:?}");
         for node in nodes {

@@ -4,12 +4,11 @@
 //! large they would be written out, since a template can build `[x, x]` sixty times over in next to no memory; whoever
 //! walks a value can ask first what the walk will cost. It never reads or writes text: that is `yaml` and `canonical`.
 
-use std::borrow::Borrow;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 mod canonical;
+mod entries;
 mod json;
 mod merge;
 mod path;
@@ -17,6 +16,7 @@ mod path;
 mod tests;
 
 pub use canonical::{Digest, DigestWriter, canonical, digest};
+pub use entries::Entries;
 pub use merge::{merge, without_nulls};
 pub use path::{KeyPath, Step};
 
@@ -53,7 +53,7 @@ pub struct List(Arc<Body<Vec<Value>>>);
 
 /// A shared map in the order of its keys.
 #[derive(Clone, PartialEq)]
-pub struct Dict(Arc<Body<BTreeMap<Arc<str>, Value>>>);
+pub struct Dict(Arc<Body<Entries>>);
 
 #[derive(Clone)]
 struct Body<T> {
@@ -80,7 +80,7 @@ impl Value {
     }
 
     /// A dict; refused when nested too deep.
-    pub fn dict(entries: BTreeMap<Arc<str>, Value>) -> Result<Self, TooDeep> {
+    pub fn dict(entries: Entries) -> Result<Self, TooDeep> {
         Dict::new(entries).map(Self::Dict)
     }
 
@@ -209,17 +209,20 @@ impl From<String> for Value {
     }
 }
 
-fn nested(children: impl Iterator<Item = u16>) -> Result<u16, TooDeep> {
-    let depth = children.max().unwrap_or(0) + 1;
-    if depth > MAX_DEPTH { Err(TooDeep) } else { Ok(depth) }
+/// The depth of what holds something that deep.
+fn around(deepest: u16) -> Result<u16, TooDeep> {
+    if deepest < MAX_DEPTH { Ok(deepest + 1) } else { Err(TooDeep) }
 }
 
 impl List {
     /// A list of these; refused when nested too deep.
     pub fn new(items: Vec<Value>) -> Result<Self, TooDeep> {
-        let depth = nested(items.iter().map(Value::depth))?;
-        let size = items.iter().fold(1u64, |size, item| size.saturating_add(item.size()));
-        Ok(Self(Arc::new(Body { content: items, depth, size })))
+        let (mut deepest, mut size) = (0, 1u64);
+        for item in &items {
+            deepest = item.depth().max(deepest);
+            size = size.saturating_add(item.size());
+        }
+        Ok(Self(Arc::new(Body { content: items, depth: around(deepest)?, size })))
     }
 
     /// The items.
@@ -246,25 +249,22 @@ impl Default for List {
 
 impl Dict {
     /// A dict of these; refused when nested too deep.
-    pub fn new(entries: BTreeMap<Arc<str>, Value>) -> Result<Self, TooDeep> {
-        let depth = nested(entries.values().map(Value::depth))?;
-        let size = entries
-            .iter()
-            .fold(1u64, |size, (key, value)| size.saturating_add(key.len() as u64).saturating_add(value.size()));
-        Ok(Self(Arc::new(Body { content: entries, depth, size })))
+    pub fn new(entries: Entries) -> Result<Self, TooDeep> {
+        let (mut deepest, mut size) = (0, 1u64);
+        for (key, value) in &entries {
+            deepest = value.depth().max(deepest);
+            size = size.saturating_add(key.len() as u64).saturating_add(value.size());
+        }
+        Ok(Self(Arc::new(Body { content: entries, depth: around(deepest)?, size })))
     }
 
     /// The entries, in the order of their keys.
-    pub fn entries(&self) -> &BTreeMap<Arc<str>, Value> {
+    pub fn entries(&self) -> &Entries {
         &self.0.content
     }
 
     /// The value under `key`.
-    pub fn get<K>(&self, key: &K) -> Option<&Value>
-    where
-        Arc<str>: Borrow<K>,
-        K: Ord + ?Sized,
-    {
+    pub fn get(&self, key: &str) -> Option<&Value> {
         self.0.content.get(key)
     }
 
@@ -293,7 +293,7 @@ impl Dict {
 
 impl Default for Dict {
     fn default() -> Self {
-        Self(Arc::new(Body { content: BTreeMap::new(), depth: 1, size: 1 }))
+        Self(Arc::new(Body { content: Entries::default(), depth: 1, size: 1 }))
     }
 }
 

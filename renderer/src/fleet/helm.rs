@@ -75,7 +75,7 @@ impl Enabled {
     fn node_below(&self, is_root: bool) -> ChartNode<'_> {
         ChartNode {
             name: Arc::clone(&self.name),
-            metadata: in_go(&self.chart.metadata, &self.name, is_root),
+            metadata: in_go(&self.chart.metadata, &self.name, &self.requirements, is_root),
             templates: &self.chart.templates,
             files: &self.chart.files,
             is_library: self.chart.is_library,

@@ -1,7 +1,9 @@
 //! Reads a repository, and remembers what it read: the next revision costs only what changed in it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::decode::Decoder;
 use super::listing::{files, folders, versions};
@@ -95,14 +97,14 @@ impl Loader {
     ) -> Result<Parsed, TreeError> {
         let key = (path.to_owned(), entry.id);
         seen.files.push(key.clone());
-        if let Some((parsed, said)) = self.files.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+        if let Some((parsed, said)) = self.files.lock().get(&key) {
             findings.extend(said.iter().cloned());
             return Ok(parsed.clone());
         }
         let mut said = Vec::new();
         let parsed = parse(tree, path, entry, &mut said)?;
         findings.extend(said.iter().cloned());
-        self.files.lock().unwrap_or_else(PoisonError::into_inner).insert(key, (parsed.clone(), said));
+        self.files.lock().insert(key, (parsed.clone(), said));
         Ok(parsed)
     }
 
@@ -121,13 +123,13 @@ impl Loader {
                 }
                 let key = (version.path.clone(), version.id);
                 seen.charts.push(key.clone());
-                let known = self.charts.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+                let known = self.charts.lock().get(&key).cloned();
                 let (chart, said) = if let Some(known) = known {
                     known
                 } else {
                     let (chart, said) = chart::read(tree, &name.name, &version)?;
                     let read = (chart.map(Arc::new), said);
-                    self.charts.lock().unwrap_or_else(PoisonError::into_inner).insert(key, read.clone());
+                    self.charts.lock().insert(key, read.clone());
                     read
                 };
                 findings.extend(said);
@@ -144,8 +146,8 @@ impl Loader {
 
     /// Only what the last revision had is remembered.
     fn forget(&self, seen: &Seen) {
-        forget_unseen(&mut self.files.lock().unwrap_or_else(PoisonError::into_inner), &seen.files);
-        forget_unseen(&mut self.charts.lock().unwrap_or_else(PoisonError::into_inner), &seen.charts);
+        forget_unseen(&mut self.files.lock(), &seen.files);
+        forget_unseen(&mut self.charts.lock(), &seen.charts);
     }
 }
 

@@ -3,7 +3,6 @@
 //! Reading gives what was read or, as in Helm, the error as data: `{"Error": "..."}` or `["..."]`. The words of those
 //! errors are our own. What Helm swallows when it writes is an error here.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::arguments;
@@ -90,7 +89,7 @@ fn dict_or_error(read: Result<Value, String>) -> Result<Value, Failure> {
         Ok(other) => format!("this is {}, not a map", other.kind()),
         Err(message) => message,
     };
-    Ok(Value::dict(BTreeMap::from([(Arc::from("Error"), Value::from(message))]))?)
+    Ok(Value::dict([(Arc::from("Error"), Value::from(message))].into())?)
 }
 
 /// The error as a list, where a list was asked for.

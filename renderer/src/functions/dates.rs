@@ -70,7 +70,7 @@ fn offset(zone: &str) -> Result<i32, Failure> {
 }
 
 fn formatted(budget: &Budget, layout: &str, time: Time, zone: &str) -> Result<Value, Failure> {
-    let time = Time::from_unix(time.seconds(), time.nanoseconds, offset(zone)?).ok_or_else(too_far)?;
+    let time = time.at(offset(zone)?).ok_or_else(too_far)?;
     // No element of a layout is written with more than ten times its own length.
     budget.memory(layout.len() as u64 * 10)?;
     Ok(format::format(layout, &time).into())
@@ -90,6 +90,11 @@ fn html_date(budget: &Budget, arguments: &[Value]) -> Result<Value, Failure> {
 
 fn html_date_in_zone(budget: &Budget, arguments: &[Value]) -> Result<Value, Failure> {
     formatted(budget, HTML, time(arguments, 0)?, text(arguments, 1)?)
+}
+
+/// The nanoseconds of a duration such as `1h30m`; nothing when it is none.
+pub(crate) fn duration(text: &str) -> Option<i64> {
+    duration::parse(text)
 }
 
 fn date_modify(budget: &Budget, arguments: &[Value]) -> Result<Value, Failure> {

@@ -68,7 +68,7 @@ fn dict(budget: &Budget, arguments: &[Value]) -> Result<Value, Failure> {
         cost::texts(budget, [&*key])?;
         entries.insert(key, value);
     }
-    Ok(Value::dict(entries)?)
+    Ok(Value::dict(entries.into())?)
 }
 
 fn get(budget: &Budget, arguments: &[Value]) -> Result<Value, Failure> {
@@ -80,9 +80,9 @@ fn set(budget: &Budget, arguments: &[Value]) -> Result<Value, Failure> {
     let dict = arguments::dict(arguments, 0)?;
     let key = key(budget, arguments, 1)?;
     cost::dict(budget, dict.len() + 1)?;
-    let mut entries = dict.entries().clone();
+    let mut entries = dict.entries().to_map();
     entries.insert(key.into(), arguments[2].clone());
-    Ok(Value::dict(entries)?)
+    Ok(Value::dict(entries.into())?)
 }
 
 fn unset(budget: &Budget, arguments: &[Value]) -> Result<Value, Failure> {
@@ -92,9 +92,9 @@ fn unset(budget: &Budget, arguments: &[Value]) -> Result<Value, Failure> {
         return Ok(Value::Dict(dict));
     }
     cost::dict(budget, dict.len())?;
-    let mut entries = dict.entries().clone();
+    let mut entries = dict.entries().to_map();
     entries.remove(key);
-    Ok(Value::dict(entries)?)
+    Ok(Value::dict(entries.into())?)
 }
 
 fn has_key(budget: &Budget, arguments: &[Value]) -> Result<Value, Failure> {
@@ -153,17 +153,17 @@ fn pick(budget: &Budget, arguments: &[Value]) -> Result<Value, Failure> {
         let key = key(budget, arguments, at)?;
         entries.extend(dict.entries().get_key_value(key).map(|(key, value)| (key.clone(), value.clone())));
     }
-    Ok(Value::dict(entries)?)
+    Ok(Value::dict(entries.into())?)
 }
 
 fn omit(budget: &Budget, arguments: &[Value]) -> Result<Value, Failure> {
     let dict = dict_or_null(arguments, 0)?;
     cost::dict(budget, dict.len() + arguments.len())?;
-    let mut entries = dict.entries().clone();
+    let mut entries = dict.entries().to_map();
     for at in 1..arguments.len() {
         entries.remove(key(budget, arguments, at)?);
     }
-    Ok(Value::dict(entries)?)
+    Ok(Value::dict(entries.into())?)
 }
 
 /// Values are never changed, so a copy is the value itself.
@@ -203,7 +203,7 @@ fn merge_two(budget: &Budget, first: &Dict, later: &Dict, wins: Wins) -> Result<
     }
     cost::dict(budget, first.len() + later.len())?;
     cost::texts(budget, later.entries().keys().map(|key| &**key))?;
-    let mut entries = first.entries().clone();
+    let mut entries = first.entries().to_map();
     for (key, value) in later.entries() {
         let merged = match (entries.get(key), value) {
             (_, Value::Null) if wins == Wins::First => continue,
@@ -213,5 +213,5 @@ fn merge_two(budget: &Budget, first: &Dict, later: &Dict, wins: Wins) -> Result<
         };
         entries.insert(key.clone(), merged);
     }
-    Ok(Dict::new(entries)?)
+    Ok(Dict::new(entries.into())?)
 }

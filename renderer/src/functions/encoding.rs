@@ -1,5 +1,7 @@
 //! Base64 and base32. What cannot be decoded comes back as Go's error text, which charts look for.
 
+use data_encoding::{BASE32, BASE64, Encoding};
+
 use crate::budget::Budget;
 use crate::failure::Failure;
 use crate::value::Value;
@@ -17,35 +19,19 @@ pub(super) static TABLE: &[Entry] = &[
     Entry::new("b32dec", 1, 1, base32_decode),
 ];
 
-const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-const BASE32: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 const PADDING: u8 = b'=';
 
 fn base64_encode(budget: &Budget, arguments: &[Value]) -> Result<Value, Failure> {
-    encode(budget, text(arguments, 0)?, BASE64, 3)
+    encode(budget, text(arguments, 0)?, &BASE64)
 }
 
 fn base32_encode(budget: &Budget, arguments: &[Value]) -> Result<Value, Failure> {
-    encode(budget, text(arguments, 0)?, BASE32, 5)
+    encode(budget, text(arguments, 0)?, &BASE32)
 }
 
-/// Each `group` of bytes as digits, the last group padded.
-fn encode(budget: &Budget, subject: &str, alphabet: &[u8], group: usize) -> Result<Value, Failure> {
-    let bits = alphabet.len().ilog2() as usize;
-    let digits = group * 8 / bits;
-    let length = subject.len().div_ceil(group) * digits;
-    budget.memory(length as u64)?;
-    let mut out = String::with_capacity(length);
-    for chunk in subject.as_bytes().chunks(group) {
-        let number =
-            chunk.iter().fold(0, |number, byte| number << 8 | usize::from(*byte)) << (8 * (group - chunk.len()));
-        let known = (chunk.len() * 8).div_ceil(bits);
-        for at in 0..digits {
-            let digit = number >> (bits * (digits - 1 - at)) & (alphabet.len() - 1);
-            out.push(char::from(if at < known { alphabet[digit] } else { PADDING }));
-        }
-    }
-    Ok(out.into())
+fn encode(budget: &Budget, subject: &str, encoding: &Encoding) -> Result<Value, Failure> {
+    budget.memory(encoding.encode_len(subject.len()) as u64)?;
+    Ok(encoding.encode(subject.as_bytes()).into())
 }
 
 fn base64_decode(budget: &Budget, arguments: &[Value]) -> Result<Value, Failure> {

@@ -60,6 +60,11 @@ impl<'a> Writer<'a> {
         Self { out: String::new(), budget }
     }
 
+    /// Nothing yet, with room for so many bytes.
+    fn with_room(budget: &'a Budget, bytes: usize) -> Self {
+        Self { out: String::with_capacity(bytes), budget }
+    }
+
     /// This text.
     pub(super) fn push(&mut self, text: &str) -> Result<(), Failure> {
         self.budget.memory(text.len() as u64)?;

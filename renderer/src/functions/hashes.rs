@@ -1,5 +1,6 @@
 //! Checksums of text, in hexadecimal or, for Adler, in decimal digits.
 
+use data_encoding::HEXLOWER;
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
 
@@ -35,8 +36,7 @@ fn hexadecimal<D: Digest>(budget: &Budget, arguments: &[Value]) -> Result<Value,
     scan(budget, subject.len())?;
     let sum = D::digest(subject);
     budget.memory(sum.len() as u64 * 2)?;
-    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
-    Ok(sum.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect::<String>().into())
+    Ok(HEXLOWER.encode(&sum).into())
 }
 
 fn adler32sum(budget: &Budget, arguments: &[Value]) -> Result<Value, Failure> {

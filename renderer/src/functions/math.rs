@@ -128,7 +128,7 @@ fn add1f(budget: &Budget, arguments: &[Value]) -> Result<Value, Failure> {
 }
 
 fn subf(budget: &Budget, arguments: &[Value]) -> Result<Value, Failure> {
-    decimals(budget, arguments, |left, right| Some(left.plus(&right.negated())))
+    decimals(budget, arguments, |left, right| Some(left.minus(right)))
 }
 
 fn mulf(budget: &Budget, arguments: &[Value]) -> Result<Value, Failure> {

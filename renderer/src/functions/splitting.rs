@@ -85,7 +85,7 @@ fn pieces(budget: &Budget, between: &str, subject: &str, most: Option<usize>) ->
 fn numbered(pieces: Vec<Arc<str>>) -> Result<Value, Failure> {
     let entries: BTreeMap<Arc<str>, Value> =
         pieces.into_iter().enumerate().map(|(at, piece)| (format!("_{at}").into(), Value::Text(piece))).collect();
-    Ok(Value::dict(entries)?)
+    Ok(Value::dict(entries.into())?)
 }
 
 fn split(budget: &Budget, arguments: &[Value]) -> Result<Value, Failure> {

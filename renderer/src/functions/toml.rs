@@ -1,6 +1,5 @@
 //! TOML as Helm writes it: what is in a table itself first, then the tables in it, each in the order of its keys.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ::toml::Value as Toml;
@@ -34,10 +33,7 @@ fn value(toml: Toml) -> Result<Value, TooDeep> {
         Toml::Datetime(time) => Value::from(time.to_string()),
         Toml::Array(items) => Value::list(items.into_iter().map(value).collect::<Result<_, _>>()?)?,
         Toml::Table(table) => Value::dict(
-            table
-                .into_iter()
-                .map(|(key, toml)| Ok((Arc::from(key), value(toml)?)))
-                .collect::<Result<BTreeMap<_, _>, TooDeep>>()?,
+            table.into_iter().map(|(key, toml)| Ok((Arc::from(key), value(toml)?))).collect::<Result<_, TooDeep>>()?,
         )?,
     })
 }

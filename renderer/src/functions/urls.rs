@@ -38,7 +38,7 @@ fn url_parse(budget: &Budget, arguments: &[Value]) -> Result<Value, Failure> {
         ("fragment".into(), address.fragment.into()),
         ("userinfo".into(), address.user.unwrap_or_default().into()),
     ]);
-    Ok(Value::dict(entries)?)
+    Ok(Value::dict(entries.into())?)
 }
 
 fn read(written: &str) -> Result<Address, Failure> {

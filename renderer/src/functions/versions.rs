@@ -37,7 +37,7 @@ fn semver(budget: &Budget, arguments: &[Value]) -> Result<Value, Failure> {
         ("Original".into(), Value::from(original)),
         ("String".into(), version.to_string().into()),
     ]);
-    Ok(Value::dict(entries)?)
+    Ok(Value::dict(entries.into())?)
 }
 
 fn semver_compare(budget: &Budget, arguments: &[Value]) -> Result<Value, Failure> {

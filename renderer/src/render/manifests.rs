@@ -1,8 +1,9 @@
 //! What a template in Helm's syntax wrote, taken apart into documents as Helm does it.
 
-use std::sync::Arc;
+use std::borrow::Cow;
 
 use super::in_template;
+use crate::bytes;
 use crate::cache::Outcome;
 use crate::fleet::helm::HELM_YAML;
 use crate::object::{self, Manners};
@@ -11,14 +12,13 @@ use crate::value::Value;
 use crate::yaml::{self, Document, Interner};
 
 /// The objects of a template's output.
-pub(super) fn read(rendered: RenderedFile) -> Outcome {
+pub(super) fn read(rendered: RenderedFile, interner: &mut Interner) -> Outcome {
     let RenderedFile { file, result } = rendered;
     let written = result?;
     let mut documents = Vec::new();
     let mut findings = Vec::new();
-    let mut interner = Interner::default();
     for (text, before) in split(&written.text) {
-        match yaml::values(&text, &HELM_YAML, &mut interner) {
+        match yaml::values(&text, &HELM_YAML, interner) {
             Ok(found) => documents.extend(found.into_iter().map(|one| Document { line: one.line + before, ..one })),
             Err(problems) => findings.extend(problems.into_iter().map(|mut problem| {
                 problem.span.line += before;
@@ -51,54 +51,77 @@ pub(super) fn read(rendered: RenderedFile) -> Outcome {
 
 /// The documents of a text, each with how many lines are before it. Helm splits at every line that begins with three
 /// dashes, whatever follows, and ends each document with one line break, however many it had.
-fn split(text: &str) -> Vec<(String, u32)> {
-    let mut documents: Vec<(String, u32)> = vec![(String::new(), 0)];
-    for (at, line) in text.split_inclusive('\n').enumerate() {
-        let at = u32::try_from(at).unwrap_or(u32::MAX);
-        match (line.strip_prefix("---"), documents.last_mut()) {
-            (None, Some((document, _))) => document.push_str(line),
-            (Some(rest), _) => match rest.trim_start() {
-                "" => documents.push((String::new(), at + 1)),
-                rest => documents.push((rest.to_owned(), at)),
-            },
-            (None, None) => {}
+fn split(text: &str) -> Vec<(Cow<'_, str>, u32)> {
+    let mut documents = Vec::new();
+    // Where the document begins, and how many lines are before it.
+    let (mut begin, mut before) = (0, 0);
+    let (mut line_begin, mut at) = (0, 0);
+    while line_begin < text.len() {
+        let line = &text[line_begin..];
+        let line = &line[..bytes::find(line, b'\n').map_or(line.len(), |end| end + 1)];
+        let line_end = line_begin + line.len();
+        if let Some(rest) = line.strip_prefix("---") {
+            documents.push((&text[begin..line_begin], before));
+            let rest = rest.trim_start();
+            (begin, before) = (line_end - rest.len(), if rest.is_empty() { at + 1 } else { at });
         }
+        (line_begin, at) = (line_end, at + 1);
     }
-    for (document, _) in &mut documents {
-        document.truncate(document.trim_end().len());
-        document.push('\n');
+    documents.push((&text[begin..], before));
+    documents.into_iter().filter_map(|(document, before)| Some((ended(document)?, before))).collect()
+}
+
+/// A document with one line break at its end, unless there is nothing in it.
+fn ended(document: &str) -> Option<Cow<'_, str>> {
+    let content = document.trim_end();
+    if content.is_empty() {
+        return None;
     }
-    documents.retain(|(document, _)| document != "\n");
-    documents
+    match document.as_bytes().get(content.len()) {
+        Some(b'\n') => Some(Cow::Borrowed(&document[..=content.len()])),
+        _ => Some(Cow::Owned(format!("{content}\n"))),
+    }
 }
 
 /// The same with whole numbers where fractions are none, as Helm hands objects to the API server: `{{ .Values.n }}` writes a
 /// million as `1e+06`, and an object has `1000000`. Nothing, if there are no such numbers.
 fn with_whole_numbers(value: &Value) -> Option<Value> {
-    const BEYOND: f64 = 9_223_372_036_854_775_808.0;
     match value {
-        Value::Float(number) if number.fract() == 0.0 && number.abs() < BEYOND && *number != 0.0 => {
-            #[expect(clippy::cast_possible_truncation, reason = "it is whole, and within the bounds")]
-            let whole = *number as i64;
-            Some(Value::Int(whole))
-        }
-        Value::Float(_) | Value::Null | Value::Bool(_) | Value::Int(_) | Value::Text(_) => None,
+        Value::Float(number) => whole(*number).map(Value::Int),
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Text(_) => None,
+        // Nearly always there are none, which is seen without making anything.
+        Value::List(_) | Value::Dict(_) if !has_whole_floats(value) => None,
         Value::List(list) => {
-            let items: Vec<Option<Value>> = list.items().iter().map(with_whole_numbers).collect();
-            items.iter().any(Option::is_some).then_some(())?;
-            let both = items.into_iter().zip(list.items());
-            Value::list(both.map(|(new, old)| new.unwrap_or_else(|| old.clone())).collect()).ok()
+            let items = list.items().iter().map(|item| with_whole_numbers(item).unwrap_or_else(|| item.clone()));
+            Value::list(items.collect()).ok()
         }
         Value::Dict(dict) => {
-            let changed =
-                dict.entries().iter().filter_map(|(key, value)| Some((key.clone(), with_whole_numbers(value)?)));
-            let changed: Vec<(Arc<str>, Value)> = changed.collect();
-            (!changed.is_empty()).then_some(())?;
-            let mut entries = dict.entries().clone();
-            entries.extend(changed);
-            Value::dict(entries).ok()
+            let mut entries = dict.entries().to_map();
+            for value in entries.values_mut() {
+                if let Some(changed) = with_whole_numbers(value) {
+                    *value = changed;
+                }
+            }
+            Value::dict(entries.into()).ok()
         }
     }
+}
+
+fn has_whole_floats(value: &Value) -> bool {
+    match value {
+        Value::Float(number) => whole(*number).is_some(),
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Text(_) => false,
+        Value::List(list) => list.items().iter().any(has_whole_floats),
+        Value::Dict(dict) => dict.entries().values().any(has_whole_floats),
+    }
+}
+
+/// The whole number that a float is, if it is one within the bounds of whole numbers and not zero.
+fn whole(number: f64) -> Option<i64> {
+    const BEYOND: f64 = 9_223_372_036_854_775_808.0;
+    #[expect(clippy::cast_possible_truncation, reason = "it is whole, and within the bounds")]
+    let whole = number as i64;
+    (number.fract() == 0.0 && number.abs() < BEYOND && number != 0.0).then_some(whole)
 }
 
 /// Whether a value holds this text anywhere.
@@ -119,6 +142,6 @@ mod tests {
     fn documents_are_split_where_helm_splits_them() {
         let text = "a: 1\n---\n\n---# b\nb: |\n  x\n\n---\nc: |+\n  y";
         let expected = [("a: 1\n", 0), ("# b\nb: |\n  x\n", 3), ("c: |+\n  y\n", 8)];
-        assert_eq!(split(text), expected.map(|(text, line)| (text.to_owned(), line)));
+        assert_eq!(split(text), expected.map(|(text, line)| (text.into(), line)));
     }
 }

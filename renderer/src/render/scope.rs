@@ -154,7 +154,7 @@ static BUILT_IN: LazyLock<Dict> = LazyLock::new(|| {
         all.insert(Arc::from(*version), Value::Bool(true));
         all.extend(kinds.iter().map(|kind| (Arc::from(format!("{version}/{kind}")), Value::Bool(true))));
     }
-    Dict::new(all).unwrap_or_default()
+    Dict::new(all.into()).unwrap_or_default()
 });
 
 fn capabilities(resolved: &Resolved) -> Dict {
@@ -162,9 +162,9 @@ fn capabilities(resolved: &Resolved) -> Dict {
     let api_versions = if declared.api_versions.is_empty() {
         BUILT_IN.clone()
     } else {
-        let mut all = BUILT_IN.entries().clone();
+        let mut all = BUILT_IN.entries().to_map();
         all.extend(declared.api_versions.iter().map(|version| (version.clone(), Value::Bool(true))));
-        Dict::new(all).unwrap_or_default()
+        Dict::new(all.into()).unwrap_or_default()
     };
     let mut entries: BTreeMap<Arc<str>, Value> = BTreeMap::from([("apiVersions".into(), Value::Dict(api_versions))]);
     if let Some(version) = &declared.kubernetes_version {
@@ -184,5 +184,5 @@ fn capabilities(resolved: &Resolved) -> Dict {
         ]);
         entries.insert("kubeVersion".into(), Value::Dict(version));
     }
-    Dict::new(entries).unwrap_or_default()
+    Dict::new(entries.into()).unwrap_or_default()
 }

@@ -51,7 +51,7 @@ fn reach(root: &Value, path: &KeyPath) -> Option<(KeyPath, Value)> {
     let mut at = KeyPath::root();
     for step in &path.0 {
         value = match (step, value) {
-            (Step::Key(key), Value::Dict(dict)) => dict.get(&**key)?,
+            (Step::Key(key), Value::Dict(dict)) => dict.get(key)?,
             (Step::Index(index), Value::List(list)) => match list.items().get(*index) {
                 Some(item) => item,
                 None => return Some((at, value.clone())),

@@ -197,7 +197,7 @@ impl<'s> Checker<'s> {
             Demand::DependentSchemas(schemas) => {
                 let Some(dict) = value.as_dict() else { return Ok(()) };
                 self.pay(schemas.len() as u64)?;
-                for (_, id) in schemas.iter().filter(|(name, _)| dict.get(&***name).is_some()) {
+                for (_, id) in schemas.iter().filter(|(name, _)| dict.get(name).is_some()) {
                     self.also(*id, value, outcome, found)?;
                 }
                 Ok(())

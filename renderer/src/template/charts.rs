@@ -3,7 +3,7 @@
 //! As in Helm, all charts share one set of named templates, deeper ones first, so that a chart's own declarations win; and
 //! they run in that order with one set of values, so that what one template changes in them the next one sees.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
 
@@ -97,7 +97,7 @@ pub struct RenderedFile {
 #[derive(Debug, Default)]
 pub(super) struct Library {
     /// A template of a file, or the file itself.
-    templates: BTreeMap<Arc<str>, (Arc<Program>, Option<u32>)>,
+    templates: HashMap<Arc<str>, (Arc<Program>, Option<u32>)>,
 }
 
 impl Library {
@@ -105,8 +105,9 @@ impl Library {
         self.templates.get(name).cloned()
     }
 
+    /// The names in order.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.templates.keys().map(|name| &**name)
+        self.templates.keys().map(|name| &**name).collect::<BTreeSet<_>>().into_iter()
     }
 
     fn add(&mut self, name: &Arc<str>, program: &Arc<Program>) {
@@ -237,7 +238,7 @@ fn contexts<'a>(heap: &mut Heap<'a>, charts: &[Charted<'_, 'a>], scope: &Scope<'
         ]);
         let context = heap.add_map(entries);
         if let Some(parent) = chart.parent.and_then(|parent| contexts.get(parent)).copied()
-            && let Some(Item::Map(siblings)) = heap.map(parent).and_then(|map| map.entries.get("Subcharts")).cloned()
+            && let Some(Item::Map(siblings)) = heap.map(parent).and_then(|map| map.contents.get("Subcharts"))
         {
             heap.replace_quietly(siblings, &chart.node.name, Item::Map(context));
         }
@@ -278,7 +279,7 @@ fn root_values<'a>(heap: &mut Heap<'a>, scope: &Scope<'a>) -> MapId {
 
 /// The map that a map has under a key, as the values of a chart below.
 fn open_entry(heap: &mut Heap<'_>, parent: MapId, key: &str) -> MapId {
-    let found = heap.map(parent).and_then(|map| map.entries.get(key)).cloned();
+    let found = heap.map(parent).and_then(|map| map.contents.get(key));
     let origin = heap.map(parent).and_then(|map| map.origin.clone());
     match found {
         Some(Item::Map(id)) => id,
@@ -318,16 +319,29 @@ fn release<'a>(heap: &mut Heap<'a>, scope: &Scope<'a>) -> MapId {
     id
 }
 
+/// Our name of a field in Helm's spelling.
+fn helm_name(key: &str) -> Arc<str> {
+    let mut letters = key.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect::<String>().into()
+}
+
 /// The version of Helm that templates are told.
 const HELM: &str = "v3.22.0";
 
 fn capabilities<'a>(heap: &mut Heap<'a>, scope: &Scope<'a>) -> MapId {
     let (dict, origin) = root(scope, "Capabilities");
-    let part = |heap: &mut Heap<'a>, key: &str, shape: Shape, rename: fn(&str) -> String| {
+    let part = |heap: &mut Heap<'a>, key: &str, shape: Shape| {
         let found = dict.get(key)?.as_dict()?;
-        let entries = found.entries().iter();
-        let entries = entries.map(|(key, value)| (Arc::from(rename(key)), Item::Data(value.clone()))).collect();
-        let id = heap.add_shaped(entries, shape);
+        let id = match shape {
+            Shape::KubeVersion => {
+                let entries = found.entries().iter();
+                let named = entries.map(|(key, value)| (helm_name(key), Item::Data(value.clone())));
+                heap.add_map(named.collect())
+            }
+            _ => heap.open(found),
+        };
+        set_shape(heap, id, shape);
         if let (Some(origin), Some(map)) = (&origin, heap.map_mut(id)) {
             let path = vec![Step::Key(key.into())];
             let (facts, root, value) = (origin.facts, Arc::clone(&origin.root), Value::Dict(found.clone()));
@@ -335,15 +349,11 @@ fn capabilities<'a>(heap: &mut Heap<'a>, scope: &Scope<'a>) -> MapId {
         }
         Some(id)
     };
-    let helm_name = |key: &str| {
-        let mut letters = key.chars();
-        letters.next().map(|first| first.to_ascii_uppercase().to_string() + letters.as_str()).unwrap_or_default()
-    };
     let mut entries = BTreeMap::new();
-    if let Some(id) = part(heap, "kubeVersion", Shape::KubeVersion, helm_name) {
+    if let Some(id) = part(heap, "kubeVersion", Shape::KubeVersion) {
         entries.insert(Arc::from("KubeVersion"), Item::Map(id));
     }
-    let versions = part(heap, "apiVersions", Shape::Versions, str::to_owned);
+    let versions = part(heap, "apiVersions", Shape::Versions);
     let versions = versions.unwrap_or_else(|| heap.add_shaped(BTreeMap::new(), Shape::Versions));
     entries.insert(Arc::from("APIVersions"), Item::Map(versions));
     let about_helm = [("Version", HELM), ("GitCommit", ""), ("GitTreeState", ""), ("GoVersion", "")];

@@ -36,6 +36,9 @@ use undefined::Undefined;
 /// Statements and expressions inside each other, over all calls: what a small stack holds, without optimization too.
 const NESTING: u32 = 400;
 
+/// Emptied texts with more room than this are given back.
+const LARGEST_SPARE: usize = 16 << 10;
+
 /// The slots of a routine that runs, or of a template that was imported.
 pub(super) struct Activation<'a> {
     slots: Vec<Item<'a>>,
@@ -66,6 +69,10 @@ pub(super) struct Evaluator<'a> {
     nesting: u32,
     /// Arguments of the calls that are being made, so that a call need not allocate.
     arguments: Vec<Value>,
+    /// Texts that were caught, emptied, for the next to be caught in.
+    spare: Vec<String>,
+    /// Slots of routines that ended, emptied, for the next to begin.
+    spare_slots: Vec<Vec<Item<'a>>>,
     modules: BTreeMap<Arc<str>, Option<usize>>,
     undefined: Undefined,
     texts: HashMap<Arc<str>, Arc<Program>>,
@@ -104,6 +111,8 @@ impl<'a> Evaluator<'a> {
             calls: Vec::new(),
             nesting: 0,
             arguments: Vec::new(),
+            spare: Vec::new(),
+            spare_slots: Vec::new(),
             modules: BTreeMap::new(),
             undefined: Undefined::default(),
             texts: HashMap::new(),
@@ -163,7 +172,7 @@ impl<'a> Evaluator<'a> {
             Some(found) => &found.routine,
             None => &program.routine,
         };
-        let mut slots = Vec::with_capacity(routine.names.len());
+        let mut slots = self.spare_slots.pop().unwrap_or_default();
         slots.resize_with(routine.names.len(), || Item::Unset);
         let of_parent =
             || parent.and_then(|parent| self.activations.get(parent)).and_then(|parent| parent.seen.clone());
@@ -176,7 +185,10 @@ impl<'a> Evaluator<'a> {
     /// Ends a routine and goes back to the one before. An imported template may lie above it and stays.
     fn deactivate(&mut self, before: usize) {
         if self.current + 1 == self.activations.len() {
-            self.activations.pop();
+            if let Some(mut ended) = self.activations.pop() {
+                ended.slots.clear();
+                self.spare_slots.push(ended.slots);
+            }
         } else if let Some(activation) = self.activations.get_mut(self.current) {
             activation.slots.clear();
         }
@@ -257,13 +269,19 @@ impl<'a> Evaluator<'a> {
 
     /// Catches what is written.
     fn capture(&mut self, span: Span, write: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<Value, Fault> {
-        let outer = std::mem::take(&mut self.out);
+        let inner = self.spare.pop().unwrap_or_default();
+        let outer = std::mem::replace(&mut self.out, inner);
         self.captures += 1;
         let result = write(self);
         self.captures -= 1;
-        let text = std::mem::replace(&mut self.out, outer);
+        let mut text = std::mem::replace(&mut self.out, outer);
         result?;
         self.pay(text.len() as u64, span)?;
-        Ok(Value::from(text))
+        let caught = Value::from(text.as_str());
+        if text.capacity() <= LARGEST_SPARE {
+            text.clear();
+            self.spare.push(text);
+        }
+        Ok(caught)
     }
 }

@@ -1,15 +1,18 @@
 //! The maps and lists of Go's templates: one render's own, changed in place by `set`, `unset` and `merge`.
 //!
-//! A map that comes from data is opened when it is reached: its entries are copied, what is below stays data until it is
-//! reached itself. So a change is seen through every name of the map and never by another render. Whoever allocates pays
+//! A map that comes from data is opened when it is reached; what is below stays data until it is reached itself. So a change is seen through every name of the map and never by another render. Whoever allocates pays
 //! the budget first; nothing is freed before the render ends.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use super::item::{Item, Tracked};
 use crate::value::{Dict, Value};
+
+mod contents;
+
+pub(super) use contents::Contents;
 
 /// Names a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,10 +39,12 @@ pub(super) enum Shape {
 
 /// One map.
 pub(super) struct Map<'a> {
-    pub entries: BTreeMap<Arc<str>, Item<'a>>,
+    pub contents: Contents<'a>,
     pub shape: Shape,
     /// Facts that it shows, whose reads are recorded.
     pub origin: Option<Rc<Tracked<'a>>>,
+    /// Keys of facts whose read is recorded.
+    pub recorded: BTreeSet<Arc<str>>,
     /// The same as data, as it was at that change of the heap.
     whole: Option<(Dict, u64)>,
 }
@@ -54,19 +59,19 @@ pub(super) struct Heap<'a> {
 
 impl<'a> Heap<'a> {
     pub(super) fn add_map(&mut self, entries: BTreeMap<Arc<str>, Item<'a>>) -> MapId {
-        self.push(Map { entries, shape: Shape::Map, origin: None, whole: None })
+        self.add_shaped(entries, Shape::Map)
     }
 
     /// A map of this shape.
     pub(super) fn add_shaped(&mut self, entries: BTreeMap<Arc<str>, Item<'a>>, shape: Shape) -> MapId {
-        self.push(Map { entries, shape, origin: None, whole: None })
+        self.push(Map { contents: Contents::of(entries), shape, origin: None, recorded: BTreeSet::new(), whole: None })
     }
 
     /// A map of data: what is below is opened when it is reached.
     pub(super) fn open(&mut self, dict: &Dict) -> MapId {
-        let entries = dict.entries().iter().map(|(key, value)| (Arc::clone(key), Item::Data(value.clone()))).collect();
         let whole = Some((dict.clone(), self.changes));
-        self.push(Map { entries, shape: Shape::Map, origin: None, whole })
+        let contents = Contents::Data(dict.clone(), Vec::new());
+        self.push(Map { contents, shape: Shape::Map, origin: None, recorded: BTreeSet::new(), whole })
     }
 
     fn push(&mut self, map: Map<'a>) -> MapId {
@@ -83,29 +88,39 @@ impl<'a> Heap<'a> {
         self.maps.get(id.0 as usize)
     }
 
-    /// The map, to set its shape or origin, or to open an entry: not to change what it holds.
+    /// The map, to set its shape or origin: not to change what it holds.
     pub(super) fn map_mut(&mut self, id: MapId) -> Option<&mut Map<'a>> {
         self.maps.get_mut(id.0 as usize)
     }
 
-    /// The entries, to be changed.
-    pub(super) fn change(&mut self, id: MapId) -> Option<&mut BTreeMap<Arc<str>, Item<'a>>> {
+    /// Puts an entry into a map.
+    pub(super) fn insert(&mut self, id: MapId, key: Arc<str>, item: Item<'a>) {
         self.changes += 1;
-        self.maps.get_mut(id.0 as usize).map(|map| &mut map.entries)
+        if let Some(map) = self.map_mut(id) {
+            map.contents.insert(key, item);
+        }
+    }
+
+    /// Takes an entry out of a map.
+    pub(super) fn remove(&mut self, id: MapId, key: &str) {
+        self.changes += 1;
+        if let Some(map) = self.map_mut(id) {
+            map.contents.remove(key);
+        }
     }
 
     /// Puts an entry that every template gets anew; no data remembered elsewhere depends on it.
     pub(super) fn replace_quietly(&mut self, id: MapId, key: &str, item: Item<'a>) {
         if let Some(map) = self.map_mut(id) {
             map.whole = None;
-            map.entries.insert(key.into(), item);
+            map.contents.insert(key.into(), item);
         }
     }
 
     /// Puts the map that data was opened to in the place of that data.
     pub(super) fn replace_opened(&mut self, id: MapId, key: &str, item: Item<'a>) {
-        if let Some(entry) = self.map_mut(id).and_then(|map| map.entries.get_mut(key)) {
-            *entry = item;
+        if let Some(map) = self.map_mut(id) {
+            map.contents.open(key, item);
         }
     }
 

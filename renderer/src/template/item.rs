@@ -120,4 +120,13 @@ pub(super) struct Poison {
     pub span: Span,
     /// Whether it is surely not empty.
     pub is_filled: bool,
+    /// Which reading of the clock it is, if it is one.
+    pub moment: Option<Moment>,
+}
+
+/// A reading of the clock, moved by so many nanoseconds. Two that were moved from one reading can be told apart.
+#[derive(Clone)]
+pub(super) struct Moment {
+    pub reading: Rc<()>,
+    pub moved: i64,
 }

@@ -101,8 +101,9 @@ pub(super) fn from_helm_spelling(key: &str) -> Option<String> {
     }
     let run = key.bytes().take_while(u8::is_ascii_uppercase).count();
     let lowered = if run == key.len() || run == 1 { run } else { run - 1 };
-    let (head, tail) = key.split_at(lowered);
-    Some(format!("{}{tail}", head.to_ascii_lowercase()))
+    let mut spelling = key.to_owned();
+    spelling[..lowered].make_ascii_lowercase();
+    Some(spelling)
 }
 
 /// The files of a chart, by their path in it.
@@ -118,7 +119,7 @@ pub trait ChartFiles {
 #[derive(Debug)]
 pub struct Facts {
     value: Value,
-    touched: RefCell<BTreeMap<KeyPath, Option<Value>>>,
+    touched: RefCell<BTreeMap<Vec<Step>, Option<Value>>>,
 }
 
 impl Facts {
@@ -132,16 +133,16 @@ impl Facts {
     pub fn touched(&self) -> BTreeMap<KeyPath, Option<Value>> {
         let all = self.touched.borrow();
         let mut kept: BTreeMap<KeyPath, Option<Value>> = BTreeMap::new();
-        let mut whole: Option<&KeyPath> = None;
+        let mut whole: Option<&[Step]> = None;
         // In this order a path comes right before those below it.
         for (path, value) in all.iter() {
-            if whole.is_some_and(|whole| path.0.starts_with(&whole.0)) {
+            if whole.is_some_and(|whole| path.starts_with(whole)) {
                 continue;
             }
             if value.is_some() {
                 whole = Some(path);
             }
-            kept.insert(path.clone(), value.clone());
+            kept.insert(KeyPath(path.clone()), value.clone());
         }
         kept
     }
@@ -152,8 +153,9 @@ impl Facts {
 
     pub(super) fn record(&self, path: &[Step], value: Option<&Value>) {
         let mut touched = self.touched.borrow_mut();
-        let path = KeyPath(path.to_vec());
-        touched.entry(path).or_insert_with(|| value.cloned());
+        if !touched.contains_key(path) {
+            touched.insert(path.to_vec(), value.cloned());
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::program::{Program, Span};
 use super::syntax;
+use crate::bytes;
 use crate::diagnostic::{Diagnostic, Location};
 
 /// Lines beyond these are said to come from where the last of them came from.
@@ -61,9 +62,13 @@ impl Lines {
         if self.at_start {
             self.starts.push(source);
         }
-        for (at, _) in text.match_indices('\n').filter(|(at, _)| at + 1 < text.len()) {
-            let further = u32::try_from(at + 1).unwrap_or(u32::MAX);
-            self.starts.push(source.saturating_add(further.saturating_mul(step)));
+        let mut begin = 0;
+        while let Some(end) = bytes::find(&text[begin..], b'\n') {
+            begin += end + 1;
+            if begin < text.len() {
+                let further = u32::try_from(begin).unwrap_or(u32::MAX);
+                self.starts.push(source.saturating_add(further.saturating_mul(step)));
+            }
         }
         self.at_start = text.ends_with('\n');
     }

@@ -8,7 +8,8 @@
 use std::sync::Arc;
 
 use super::{Dialect, Document, scalar};
-use crate::value::Value;
+use crate::bytes::{find, is_plain};
+use crate::value::{Entries, Value};
 
 mod flow;
 mod interner;
@@ -24,10 +25,21 @@ const MAX_NESTED: u16 = 40;
 
 /// The documents of a text of the usual style with at most so many values, or nothing if it is not surely one.
 pub(super) fn documents(text: &str, nodes: u64, interner: &mut Interner) -> Option<Vec<Document>> {
-    if !text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n')) {
+    if !is_plain(text) {
         return None;
     }
-    FastPath { text, next: 0, number: 0, ahead: Ahead::End, nodes, nested: 0, interner }.documents()
+    FastPath {
+        text,
+        next: 0,
+        number: 0,
+        ahead: Ahead::End,
+        nodes,
+        nested: 0,
+        interner,
+        entries: Vec::new(),
+        items: Vec::new(),
+    }
+    .documents()
 }
 
 struct FastPath<'t, 'w> {
@@ -41,6 +53,9 @@ struct FastPath<'t, 'w> {
     nodes: u64,
     nested: u16,
     interner: &'w mut Interner,
+    /// The entries and items of the maps and lists that are being read, the innermost last.
+    entries: Vec<(Arc<str>, Value)>,
+    items: Vec<Value>,
 }
 
 /// What is to be read now.
@@ -90,7 +105,7 @@ impl<'t> FastPath<'t, '_> {
                 self.ahead = Ahead::End;
                 return Some(());
             }
-            let raw = rest.split('\n').next()?;
+            let raw = &rest[..find(rest, b'\n').unwrap_or(rest.len())];
             self.next = (self.next + raw.len() + 1).min(self.text.len());
             self.number = self.number.checked_add(1)?;
             let content = raw.trim_start_matches(' ');
@@ -130,7 +145,7 @@ impl<'t> FastPath<'t, '_> {
     }
 
     fn list(&mut self, column: usize) -> Option<Value> {
-        let mut items = Vec::new();
+        let begin = self.items.len();
         while let Ahead::Line(line) = self.ahead {
             if line.column < column || (line.column == column && !is_item(line.content)) {
                 break;
@@ -140,7 +155,7 @@ impl<'t> FastPath<'t, '_> {
             }
             let rest = line.content[1..].trim_start_matches(' ');
             let inner = Line { column: column + line.content.len() - rest.len(), content: rest };
-            items.push(if is_nothing(rest) {
+            let item = if is_nothing(rest) {
                 self.advance()?;
                 self.below(column, false)?
             } else if is_item(rest) || split_key(rest).is_some() {
@@ -148,13 +163,14 @@ impl<'t> FastPath<'t, '_> {
                 self.block(inner)?
             } else {
                 self.scalar(rest, column)?
-            });
+            };
+            self.items.push(item);
         }
-        Value::list(items).ok()
+        Value::list(self.items.drain(begin..).collect()).ok()
     }
 
     fn map(&mut self, column: usize) -> Option<Value> {
-        let mut entries: Vec<(Arc<str>, Value)> = Vec::with_capacity(8);
+        let begin = self.entries.len();
         while let Ahead::Line(line) = self.ahead {
             if line.column < column {
                 break;
@@ -170,9 +186,9 @@ impl<'t> FastPath<'t, '_> {
             } else {
                 self.scalar(rest, column)?
             };
-            entries.push((key, value));
+            self.entries.push((key, value));
         }
-        dict(entries)
+        dict(self.entries.drain(begin..).collect())
     }
 
     /// What the lines below a key or a dash hold. A list below a key may be as far to the left as the key.
@@ -208,8 +224,8 @@ fn is_nothing(rest: &str) -> bool {
 }
 
 /// A map of these, unless a key is there twice.
-fn dict(mut entries: Vec<(Arc<str>, Value)>) -> Option<Value> {
-    entries.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
-    let twice = entries.windows(2).any(|pair| pair[0].0 == pair[1].0);
-    if twice { None } else { Value::dict(entries.into_iter().collect()).ok() }
+fn dict(entries: Vec<(Arc<str>, Value)>) -> Option<Value> {
+    let count = entries.len();
+    let entries = Entries::new(entries);
+    if entries.len() < count { None } else { Value::dict(entries).ok() }
 }

@@ -76,6 +76,28 @@ fn conditions_tags_and_aliases_decide_which_charts_take_part() {
 }
 
 #[test]
+fn aliases_of_aliases_take_part_only_so_often() {
+    let mut files = vec![("runtimes/us-1.yaml".to_owned(), "kind: Runtime\ncomponents: {web: {}}\n".to_owned())];
+    let mut folder = "charts/web/1.0.0".to_owned();
+    for depth in 0..6 {
+        let (name, below) =
+            (if depth == 0 { "web".to_owned() } else { format!("s{depth}") }, format!("s{}", depth + 1));
+        let ten = (0..10).map(|at| format!("  - {{name: {below}, version: 1.0.0, alias: x{at}}}\n"));
+        let chart = format!("apiVersion: v2\nname: {name}\nversion: 1.0.0\ndependencies:\n{}", ten.collect::<String>());
+        files.push((format!("{folder}/Chart.yaml"), chart));
+        folder = format!("{folder}/charts/{below}");
+    }
+    files.push((format!("{folder}/Chart.yaml"), "apiVersion: v2\nname: s6\nversion: 1.0.0\n".to_owned()));
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let (fleet, _) = load(&tree(&files));
+    let findings = match resolve(&fleet, "us-1").expect("it is there") {
+        Ok(resolved) => Renderer::new(&fleet.settings, &NoCache).runtime(&resolved).expect_err("it renders"),
+        Err(findings) => findings,
+    };
+    assert!(findings[0].message.contains("more than 500 charts take part"), "{findings:?}");
+}
+
+#[test]
 fn one_render_serves_all_runtimes_that_give_it_the_same() {
     let runtime = "kind: Runtime\nlabels: {region: us}\ncomponents: {web: {}}\n";
     let tree = tree(&[("runtimes/us-1.yaml", runtime), ("runtimes/us-2.yaml", runtime)]);
@@ -273,4 +295,31 @@ fn a_million_is_a_whole_number_in_an_object_although_a_template_writes_it_with_a
     let thing = bundle.components[0].objects.iter().find(|object| &*object.key.kind == "Thing").expect("it is there");
     let json = serde_json::Value::from(&Value::Dict(thing.value.clone()));
     assert_eq!(json["spec"].to_string(), r#"{"half":0.5,"list":[{"a":2000000}],"million":1000000,"one":1}"#);
+}
+
+#[test]
+fn a_chart_of_the_first_version_names_its_dependencies_in_requirements_and_a_library_writes_nothing() {
+    let below = "charts/web/1.0.0/charts";
+    let helper = "{{ define \"lib.name\" }}from-{{ .Chart.Name }}{{ end }}";
+    let config = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ include \"lib.name\" . }}\ndata: {deps: \"{{ range .Chart.Dependencies }}{{ .Name }} {{ .Enabled }} {{ .Tags }}{{ end }}\"}\n";
+    let requirements =
+        "dependencies:\n- {name: sub, version: ^1, condition: sub.enabled}\n- {name: lib, version: 1.0.0}\n";
+    let all = with(&[
+        ("charts/web/1.0.0/templates/config.yaml.j2", ""),
+        ("charts/web/1.0.0/Chart.yaml", "apiVersion: v1\nname: web\nversion: 1.0.0\ndisplayName: Web\nsource: here\n"),
+        ("charts/web/1.0.0/requirements.yaml", requirements),
+        ("charts/web/1.0.0/values.yaml", "sub: {enabled: false}\n"),
+        ("charts/web/1.0.0/templates/config.yaml", config),
+        (&format!("{below}/sub/Chart.yaml"), "apiVersion: v1\nname: sub\nversion: 1.2.0\n"),
+        (&format!("{below}/sub/templates/config.yaml"), CONFIG),
+        (&format!("{below}/lib/Chart.yaml"), "apiVersion: v2\nname: lib\nversion: 1.0.0\ntype: library\n"),
+        (&format!("{below}/lib/templates/config.yaml"), CONFIG),
+        (&format!("{below}/lib/templates/_name.tpl"), helper),
+    ]);
+    let bundle = bundle(&all, "us-1", &NoCache);
+    let objects = &bundle.components[0].objects;
+    let names: Vec<&str> = objects.iter().map(|object| &*object.key.name).collect();
+    assert_eq!(names, ["from-web"]);
+    let json = serde_json::Value::from(&Value::Dict(objects[0].value.clone()));
+    assert_eq!(json["data"]["deps"], "lib true []", "only what takes part is left");
 }

@@ -13,6 +13,8 @@ mod objects;
 mod ours;
 mod truth;
 
+use std::io::Write as _;
+
 use charts::Chart;
 use objects::Objects;
 
@@ -78,8 +80,18 @@ fn every_chart_gives_the_objects_that_helm_gives() {
     for line in &differing {
         println!("{line}");
     }
-    println!("helm charts: {charts} charts, {sets} value sets, {objects} objects, differing {}", differing.len());
+    let line =
+        format!("helm charts: {charts} charts, {sets} value sets, {objects} objects, differing {}", differing.len());
+    println!("{line}");
+    sum_up(&line);
     assert!(differing.is_empty());
+}
+
+/// Adds a line to what `make e2e` prints last.
+fn sum_up(line: &str) {
+    let Some(path) = std::env::var_os("REEVE_SUMMARY") else { return };
+    let mut file = std::fs::OpenOptions::new().append(true).open(path).expect("the file is there");
+    writeln!(file, "{line}").expect("it can be written");
 }
 
 #[test]
@@ -97,6 +109,12 @@ fn write_the_truth() {
     }
     truth::write(&truth);
     std::fs::write(ours::api_versions_file(), helm.api_versions().join("\n") + "\n").expect("it can be written");
+}
+
+#[test]
+fn what_a_cluster_serves_is_a_list_to_functions() {
+    let served = ours::served();
+    assert!(served.iter().any(|version| version == "policy/v1/PodDisruptionBudget"), "{served:?}");
 }
 
 #[test]

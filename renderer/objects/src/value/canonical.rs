@@ -50,48 +50,58 @@ impl fmt::Debug for Digest {
 }
 
 /// Takes in values and bytes, gives their digest, and keeps no more than a buffer of them.
-#[derive(Debug)]
-pub struct DigestWriter(io::BufWriter<Hashed>);
-
-#[derive(Clone, Debug, Default)]
-struct Hashed(Sha256);
+#[derive(Clone, Debug)]
+pub struct DigestWriter {
+    hash: Sha256,
+    /// What is to be hashed, up to `filled`.
+    buffer: [u8; 1024],
+    filled: usize,
+}
 
 impl Default for DigestWriter {
     fn default() -> Self {
-        // One buffer for all values that it takes in.
-        Self(io::BufWriter::with_capacity(4096, Hashed::default()))
+        Self { hash: Sha256::new(), buffer: [0; 1024], filled: 0 }
     }
 }
 
 impl DigestWriter {
     /// Takes in the canonical form of a value.
     pub fn value(&mut self, value: &Value) {
-        // Our own data into a hash has nothing to fail at.
-        let written = serde_json::to_writer(&mut self.0, value);
-        debug_assert!(written.is_ok(), "hashing cannot fail");
+        Form(|bytes: &[u8]| self.add(bytes)).value(value);
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        let end = self.filled + bytes.len();
+        if let Some(room) = self.buffer.get_mut(self.filled..end) {
+            room.copy_from_slice(bytes);
+            self.filled = end;
+            return;
+        }
+        self.hash_buffer();
+        match self.buffer.get_mut(..bytes.len()) {
+            Some(room) => {
+                room.copy_from_slice(bytes);
+                self.filled = bytes.len();
+            }
+            None => self.hash.update(bytes),
+        }
+    }
+
+    fn hash_buffer(&mut self) {
+        self.hash.update(self.buffer.get(..self.filled).unwrap_or_default());
+        self.filled = 0;
     }
 
     /// The digest of all that was taken in.
     pub fn finish(mut self) -> Digest {
-        let flushed = self.0.flush();
-        debug_assert!(flushed.is_ok(), "hashing cannot fail");
-        Digest(self.0.get_ref().0.clone().finalize().into())
+        self.hash_buffer();
+        Digest(self.hash.finalize().into())
     }
 }
 
 impl Write for DigestWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
-    }
-}
-
-impl Write for Hashed {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.update(bytes);
+        self.add(bytes);
         Ok(bytes.len())
     }
 
@@ -102,8 +112,9 @@ impl Write for Hashed {
 
 /// The canonical form of a value.
 pub fn canonical(value: &Value) -> Vec<u8> {
-    // A serializer over our own data into memory has nothing to fail at.
-    serde_json::to_vec(value).unwrap_or_default()
+    let mut bytes = Vec::new();
+    Form(|more: &[u8]| bytes.extend_from_slice(more)).value(value);
+    bytes
 }
 
 /// The digest of a value's canonical form, without holding the form.
@@ -112,3 +123,91 @@ pub fn digest(value: &Value) -> Digest {
     writer.value(value);
     writer.finish()
 }
+
+/// Gives the bytes of the canonical form to a function.
+struct Form<F>(F);
+
+impl<F: FnMut(&[u8])> Form<F> {
+    fn value(&mut self, value: &Value) {
+        match value {
+            Value::Text(text) => self.text(text),
+            Value::List(list) => {
+                (self.0)(b"[");
+                for (at, item) in list.items().iter().enumerate() {
+                    self.comma(at);
+                    self.value(item);
+                }
+                (self.0)(b"]");
+            }
+            Value::Dict(dict) => {
+                (self.0)(b"{");
+                for (at, (key, value)) in dict.entries().iter().enumerate() {
+                    self.comma(at);
+                    self.text(key);
+                    (self.0)(b":");
+                    self.value(value);
+                }
+                (self.0)(b"}");
+            }
+            Value::Bool(true) => (self.0)(b"true"),
+            Value::Bool(false) => (self.0)(b"false"),
+            Value::Null => (self.0)(b"null"),
+            Value::Int(_) | Value::Float(_) => self.written(value),
+        }
+    }
+
+    fn comma(&mut self, at: usize) {
+        if at > 0 {
+            (self.0)(b",");
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        if is_bare(text.as_bytes()) {
+            (self.0)(b"\"");
+            (self.0)(text.as_bytes());
+            (self.0)(b"\"");
+        } else {
+            self.written(text);
+        }
+    }
+
+    /// What `serde_json` writes.
+    fn written(&mut self, value: &(impl serde::Serialize + ?Sized)) {
+        // A serializer over our own data into memory has nothing to fail at.
+        let written = serde_json::to_writer(&mut *self, value);
+        debug_assert!(written.is_ok(), "writing to memory cannot fail");
+    }
+}
+
+impl<F: FnMut(&[u8])> Write for Form<F> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        (self.0)(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Whether JSON writes text as it is: no control character, quote or backslash. Eight bytes are looked at as one number.
+fn is_bare(text: &[u8]) -> bool {
+    let (words, rest) = text.as_chunks::<8>();
+    let mut last = [b' '; 8];
+    if let Some(room) = last.get_mut(..rest.len()) {
+        room.copy_from_slice(rest);
+    }
+    words.iter().chain([&last]).all(|word| {
+        let word = u64::from_ne_bytes(*word);
+        let (quote, backslash) = (word ^ (ONES * 0x22), word ^ (ONES * 0x5c));
+        // The topmost bit of a byte is set by taking away more than it has.
+        let control = word.wrapping_sub(ONES * 0x20) & !word;
+        let quote = quote.wrapping_sub(ONES) & !quote;
+        let backslash = backslash.wrapping_sub(ONES) & !backslash;
+        (control | quote | backslash) & (ONES * 0x80) == 0
+    })
+}
+
+/// A one in each byte.
+const ONES: u64 = u64::MAX / 0xff;

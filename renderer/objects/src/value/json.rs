@@ -1,6 +1,5 @@
 //! To and from `serde_json`, for the schema check and for output.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
@@ -74,7 +73,7 @@ impl TryFrom<serde_json::Value> for Value {
             }
             serde_json::Value::Object(entries) => Self::dict(
                 entries.into_iter().map(|(key, value)| Ok((Arc::from(key), Self::try_from(value)?))).collect::<Result<
-                    BTreeMap<_, _>,
+                    _,
                     TooDeep,
                 >>(
                 )?,

@@ -12,11 +12,11 @@ pub fn merge(base: &Dict, over: &Dict) -> Result<Dict, TooDeep> {
     if over.is_empty() {
         return Ok(base.clone());
     }
-    let mut merged = base.entries().clone();
+    let mut merged = base.entries().to_map();
     for (key, value) in over.entries() {
         merge_key(&mut merged, key, value)?;
     }
-    Dict::new(merged)
+    Dict::new(merged.into())
 }
 
 fn merge_key(merged: &mut BTreeMap<Arc<str>, Value>, key: &Arc<str>, value: &Value) -> Result<(), TooDeep> {

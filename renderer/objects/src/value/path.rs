@@ -53,7 +53,7 @@ impl KeyPath {
     /// The value it leads to.
     pub fn find<'a>(&self, root: &'a Value) -> Option<&'a Value> {
         self.0.iter().try_fold(root, |value, step| match (step, value) {
-            (Step::Key(key), Value::Dict(dict)) => dict.get(&**key),
+            (Step::Key(key), Value::Dict(dict)) => dict.get(key),
             (Step::Key(key), Value::List(list)) => {
                 let name = item_name(key)?;
                 list.items().iter().find(|item| item.get("name").and_then(Value::as_text) == Some(name))
@@ -81,7 +81,7 @@ fn change(value: &Value, steps: &[Step], new: Option<Value>) -> Option<Value> {
     let Some((step, rest)) = steps.split_first() else { return new };
     match (step, value) {
         (Step::Key(key), Value::Dict(_) | Value::Null) => {
-            let mut entries = value.as_dict().map(|dict| dict.entries().clone()).unwrap_or_default();
+            let mut entries = value.as_dict().map(|dict| dict.entries().to_map()).unwrap_or_default();
             match (rest.is_empty(), new) {
                 (true, None) => {
                     entries.remove(key);
@@ -91,7 +91,7 @@ fn change(value: &Value, steps: &[Step], new: Option<Value>) -> Option<Value> {
                     entries.insert(key.clone(), below);
                 }
             }
-            Value::dict(entries).ok()
+            Value::dict(entries.into()).ok()
         }
         (Step::Index(index), Value::List(list)) => {
             let mut items = list.items().to_vec();

@@ -42,7 +42,12 @@ pub fn unpack(bytes: &[u8], room: &mut Room) -> Result<Vec<(String, Vec<u8>)>, A
     let mut tar = Vec::new();
     let mut limited = MultiGzDecoder::new(bytes).take(room.bytes + 1);
     limited.read_to_end(&mut tar).map_err(|error| ArchiveError::Damaged(error.to_string()))?;
-    room.bytes = room.bytes.checked_sub(tar.len() as u64).ok_or(ArchiveError::TooLarge)?;
+    let Some(left) = room.bytes.checked_sub(tar.len() as u64) else {
+        // The next archive of the chart is not read so far again.
+        room.bytes = 0;
+        return Err(ArchiveError::TooLarge);
+    };
+    room.bytes = left;
     let mut files = Vec::new();
     let mut rest = tar.as_slice();
     let mut long_name: Option<String> = None;

@@ -9,6 +9,9 @@ use super::values::{ValuesError, at_path, below_path, coalesce, coalesce_tables,
 use crate::value::{Dict, Value};
 use reeve_renderer_objects::version::Range;
 
+/// How many charts may take part, the one on top among them: each alias of a chart is one more, and so is all below it.
+pub(super) const MOST_CHARTS: usize = 500;
+
 /// A chart that takes part, with those below it.
 #[derive(Clone, Debug)]
 pub struct Enabled {
@@ -21,13 +24,14 @@ pub struct Enabled {
     /// The charts below it.
     pub children: Vec<Enabled>,
     /// Its requirements that are met and switched on, by the names that they are known as.
-    requirements: Vec<Requirement>,
+    pub(super) requirements: Vec<Requirement>,
 }
 
 /// The charts that take part when these values are given, and the values of all of them.
 pub fn resolve(chart: &Arc<HelmChart>, given: &Dict) -> Result<(Enabled, Dict), ValuesError> {
     let mut root = all_of(chart, &chart.name);
-    switch(&mut root, given, "")?;
+    let mut left = MOST_CHARTS;
+    switch(&mut root, given, "", &mut left)?;
     import(&mut root)?;
     let values = coalesce(&root, given, false)?;
     Ok((root, values))
@@ -57,7 +61,8 @@ fn is_in_range(range: &str, version: &str) -> bool {
 }
 
 /// Gives charts their aliases and leaves out those that conditions or tags switch off.
-fn switch(chart: &mut Enabled, given: &Dict, path: &str) -> Result<(), ValuesError> {
+fn switch(chart: &mut Enabled, given: &Dict, path: &str, left: &mut usize) -> Result<(), ValuesError> {
+    *left = left.checked_sub(1).ok_or(ValuesError::TooManyCharts)?;
     if !chart.chart.declares {
         return Ok(());
     }
@@ -81,7 +86,7 @@ fn switch(chart: &mut Enabled, given: &Dict, path: &str) -> Result<(), ValuesErr
     chart.requirements.retain(|requirement| !off.contains(requirement.known_as()));
     for child in &mut chart.children {
         let below = format!("{path}{}.", child.name);
-        switch(child, &values, &below)?;
+        switch(child, &values, &below, left)?;
     }
     Ok(())
 }

@@ -68,11 +68,11 @@ const TEXTS: &[(&str, &str)] = &[
     ("Type", "type"),
 ];
 
-/// `.Chart`: all fields that Helm knows, empty where the file says nothing.
-pub fn in_go(metadata: &Dict, name: &Arc<str>, is_root: bool) -> Value {
+/// `.Chart`, of whose dependencies these take part: all fields that Helm knows, empty where the file says nothing.
+pub fn in_go(metadata: &Dict, name: &Arc<str>, requirements: &[Requirement], is_root: bool) -> Value {
     let mut fields: BTreeMap<Arc<str>, Value> = BTreeMap::new();
     for (field, key) in TEXTS {
-        let text = match metadata.get(*key) {
+        let text = match metadata.get(key) {
             Some(Value::Text(text)) => Value::Text(Arc::clone(text)),
             _ => Value::from(""),
         };
@@ -92,14 +92,8 @@ pub fn in_go(metadata: &Dict, name: &Arc<str>, is_root: bool) -> Value {
     });
     fields.insert("Maintainers".into(), people.unwrap_or_else(Value::empty_list));
     let needed = list("dependencies").and_then(|needed| {
-        const FIELDS: &[(&str, &str)] = &[
-            ("Name", "name"),
-            ("Version", "version"),
-            ("Repository", "repository"),
-            ("Condition", "condition"),
-            ("Alias", "alias"),
-        ];
-        Value::list(needed.as_list()?.items().iter().map(|one| structure(one, FIELDS)).collect()).ok()
+        let taking_part = needed.as_list()?.items().iter().filter_map(|one| dependency(one, requirements));
+        Value::list(taking_part.collect()).ok()
     });
     fields.insert("Dependencies".into(), needed.unwrap_or_else(Value::empty_list));
     let annotations = metadata.get("annotations").filter(|value| value.as_dict().is_some()).cloned();
@@ -107,7 +101,29 @@ pub fn in_go(metadata: &Dict, name: &Arc<str>, is_root: bool) -> Value {
     let deprecated = metadata.get("deprecated") == Some(&Value::Bool(true));
     fields.insert("Deprecated".into(), Value::Bool(deprecated));
     fields.insert("IsRoot".into(), Value::Bool(is_root));
-    Value::dict(fields).unwrap_or_else(|_| Value::empty_dict())
+    Value::dict(fields.into()).unwrap_or_else(|_| Value::empty_dict())
+}
+
+/// A dependency as templates see it, by its alias if it has one; nothing if it does not take part.
+fn dependency(entry: &Value, requirements: &[Requirement]) -> Option<Value> {
+    const FIELDS: &[(&str, &str)] = &[
+        ("Name", "name"),
+        ("Version", "version"),
+        ("Repository", "repository"),
+        ("Condition", "condition"),
+        ("Alias", "alias"),
+    ];
+    let text = |key: &str| entry.get(key).and_then(Value::as_text).filter(|text| !text.is_empty());
+    let known_as = text("alias").or_else(|| text("name"))?;
+    requirements.iter().find(|requirement| &**requirement.known_as() == known_as)?;
+    let list = |key: &str| entry.get(key).filter(|value| value.as_list().is_some()).cloned();
+    let structure = structure(entry, FIELDS);
+    let mut fields = structure.as_dict()?.entries().clone();
+    fields.insert("Name".into(), Value::from(known_as));
+    fields.insert("Enabled".into(), Value::Bool(true));
+    fields.insert("Tags".into(), list("tags").unwrap_or_else(Value::empty_list));
+    fields.insert("ImportValues".into(), list("import-values").unwrap_or_else(Value::empty_list));
+    Value::dict(fields).ok()
 }
 
 fn structure(value: &Value, fields: &[(&str, &str)]) -> Value {

@@ -191,7 +191,7 @@ impl Reading<'_> {
         }
         let Some(node) = self.document("Chart.yaml")? else { return Ok(None) };
         let Some(dict) = self.dict("Chart.yaml", &node) else { return Ok(None) };
-        let mut entries = dict.entries().clone();
+        let mut entries = dict.entries().to_map();
         for key in TEXTS {
             let text = match entries.get(*key) {
                 Some(Value::Int(number)) => number.to_string(),
@@ -208,7 +208,7 @@ impl Reading<'_> {
                 needed.entries().get_key_value("dependencies").map(|(key, value)| (key.clone(), value.clone())),
             );
         }
-        Ok(Dict::new(entries).ok())
+        Ok(Dict::new(entries.into()).ok())
     }
 
     fn values(&mut self) -> Result<Option<Values>, TreeError> {

@@ -5,10 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::dependencies::Enabled;
+use super::dependencies::{Enabled, MOST_CHARTS};
 use crate::value::{Dict, TooDeep, Value};
-
-type Entries = BTreeMap<Arc<str>, Value>;
 
 /// Why values cannot be put together.
 #[derive(Debug, thiserror::Error)]
@@ -19,6 +17,9 @@ pub enum ValuesError {
     /// The values of a chart below are no map.
     #[error("the values of the chart `{0}` below this one must be a map")]
     NoMap(Arc<str>),
+    /// Aliases of aliases make more charts than anybody means.
+    #[error("with all aliases more than {MOST_CHARTS} charts take part")]
+    TooManyCharts,
 }
 
 /// One values file over another: maps deep, all else replaced; `null` stays, since it removes a default later.
@@ -26,7 +27,7 @@ pub fn merge_files(base: &Dict, over: &Dict) -> Result<Dict, TooDeep> {
     if base.is_empty() {
         return Ok(over.clone());
     }
-    let mut merged = base.entries().clone();
+    let mut merged = base.entries().to_map();
     for (key, value) in over.entries() {
         let value = match (merged.get(key), value) {
             (Some(Value::Dict(base)), Value::Dict(over)) => Value::Dict(merge_files(base, over)?),
@@ -34,7 +35,7 @@ pub fn merge_files(base: &Dict, over: &Dict) -> Result<Dict, TooDeep> {
         };
         merged.insert(Arc::clone(key), value);
     }
-    Dict::new(merged)
+    Dict::new(merged.into())
 }
 
 /// The values of a chart and all below it: given ones over defaults. With `merge` a `null` stays.
@@ -50,11 +51,11 @@ pub(super) fn coalesce(chart: &Enabled, given: &Dict, merge: bool) -> Result<Dic
         let below = coalesce(child, &below, merge)?;
         values.insert(Arc::clone(&child.name), Value::Dict(below));
     }
-    Ok(Dict::new(values)?)
+    Ok(Dict::new(values.into())?)
 }
 
-fn with_defaults(chart: &Enabled, given: &Dict, merge: bool) -> Result<Entries, TooDeep> {
-    let mut values = given.entries().clone();
+fn with_defaults(chart: &Enabled, given: &Dict, merge: bool) -> Result<BTreeMap<Arc<str>, Value>, TooDeep> {
+    let mut values = given.entries().to_map();
     for (key, default) in chart.defaults.entries() {
         match (values.get(key), default) {
             (None, default) => {
@@ -77,7 +78,7 @@ fn with_defaults(chart: &Enabled, given: &Dict, merge: bool) -> Result<Entries, 
 
 /// One map over another; a `null` removes what the lower one has, unless they are merged.
 pub(super) fn coalesce_tables(over: &Dict, base: &Dict, merge: bool) -> Result<Dict, TooDeep> {
-    let mut result = over.entries().clone();
+    let mut result = over.entries().to_map();
     for (key, value) in base.entries() {
         match (over.get(key), value) {
             (None, value) => {
@@ -92,16 +93,16 @@ pub(super) fn coalesce_tables(over: &Dict, base: &Dict, merge: bool) -> Result<D
             _ => {}
         }
     }
-    Dict::new(result)
+    Dict::new(result.into())
 }
 
 const GLOBAL: &str = "global";
 
 /// The values of a chart below with the globals of the one above over its own.
-fn with_globals(below: &Dict, above: &Entries) -> Result<Dict, TooDeep> {
+fn with_globals(below: &Dict, above: &BTreeMap<Arc<str>, Value>) -> Result<Dict, TooDeep> {
     let mut globals = match below.get(GLOBAL) {
-        None => Entries::new(),
-        Some(Value::Dict(globals)) => globals.entries().clone(),
+        None => BTreeMap::new(),
+        Some(Value::Dict(globals)) => globals.entries().to_map(),
         Some(_) => return Ok(below.clone()),
     };
     match above.get(GLOBAL) {
@@ -119,9 +120,9 @@ fn with_globals(below: &Dict, above: &Entries) -> Result<Dict, TooDeep> {
         }
         Some(_) => return Ok(below.clone()),
     }
-    let mut values = below.entries().clone();
-    values.insert(GLOBAL.into(), Value::Dict(Dict::new(globals)?));
-    Dict::new(values)
+    let mut values = below.entries().to_map();
+    values.insert(GLOBAL.into(), Value::Dict(Dict::new(globals.into())?));
+    Dict::new(values.into())
 }
 
 /// What is at a path of keys with dots between them, unless it is a map.
@@ -143,9 +144,7 @@ pub(super) fn below_path(path: &str, table: &Dict) -> Result<Dict, TooDeep> {
     if path == "." {
         return Ok(table.clone());
     }
-    path.split('.')
-        .rev()
-        .try_fold(table.clone(), |inner, key| Dict::new(BTreeMap::from([(Arc::from(key), Value::Dict(inner))])))
+    path.split('.').rev().try_fold(table.clone(), |inner, key| Dict::new([(Arc::from(key), Value::Dict(inner))].into()))
 }
 
 /// The names of all charts that take part, in order: what a render depends on besides the values.

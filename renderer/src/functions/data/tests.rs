@@ -13,10 +13,9 @@ fn call(name: &str, argument: &Value) -> Result<Value, Failure> {
 
 #[test]
 fn a_value_that_is_huge_only_when_written_is_refused() {
-    let leaf = Value::dict(BTreeMap::from([(Arc::from("k"), Value::Int(1))])).unwrap();
-    let huge = (0..60).fold(leaf, |value, _| {
-        Value::dict(BTreeMap::from([(Arc::from("l"), value.clone()), (Arc::from("r"), value)])).unwrap()
-    });
+    let leaf = Value::dict([(Arc::from("k"), Value::Int(1))].into()).unwrap();
+    let huge = (0..60)
+        .fold(leaf, |value, _| Value::dict([(Arc::from("l"), value.clone()), (Arc::from("r"), value)].into()).unwrap());
     for name in ["toYaml", "toYamlPretty", "toJson", "toPrettyJson", "toRawJson", "toToml"] {
         let failure = call(name, &huge).unwrap_err();
         assert!(matches!(failure, Failure::Exceeded(Exceeded::Steps(_) | Exceeded::Memory(_))), "{name}: {failure}");

@@ -42,33 +42,33 @@ pub(super) fn format(layout: &str, time: &Time) -> String {
 }
 
 fn write(out: &mut String, element: Element, time: &Time) {
-    let month = MONTHS[usize::try_from(time.month - 1).unwrap_or(0) % 12];
-    let weekday = WEEKDAYS[time.weekday() % 7];
-    let hour12 = (time.hour + 11) % 12 + 1;
+    let month = MONTHS[usize::try_from(time.local.month() - 1).unwrap_or(0) % 12];
+    let weekday = WEEKDAYS[usize::try_from(time.local.weekday().to_sunday_zero_offset()).unwrap_or(0) % 7];
+    let hour12 = (time.local.hour() + 11) % 12 + 1;
     // Writing into a string cannot fail.
     let _ = match element {
         Element::LongMonth => write!(out, "{month}"),
         Element::Month => write!(out, "{}", &month[..3]),
-        Element::NumericMonth => write!(out, "{}", time.month),
-        Element::ZeroMonth => write!(out, "{:02}", time.month),
+        Element::NumericMonth => write!(out, "{}", time.local.month()),
+        Element::ZeroMonth => write!(out, "{:02}", time.local.month()),
         Element::LongWeekday => write!(out, "{weekday}"),
         Element::Weekday => write!(out, "{}", &weekday[..3]),
-        Element::Day => write!(out, "{}", time.day),
-        Element::SpaceDay => write!(out, "{:2}", time.day),
-        Element::ZeroDay => write!(out, "{:02}", time.day),
-        Element::SpaceYearDay => write!(out, "{:3}", time.day_of_year()),
-        Element::ZeroYearDay => write!(out, "{:03}", time.day_of_year()),
-        Element::Hour => write!(out, "{:02}", time.hour),
+        Element::Day => write!(out, "{}", time.local.day()),
+        Element::SpaceDay => write!(out, "{:2}", time.local.day()),
+        Element::ZeroDay => write!(out, "{:02}", time.local.day()),
+        Element::SpaceYearDay => write!(out, "{:3}", time.local.day_of_year()),
+        Element::ZeroYearDay => write!(out, "{:03}", time.local.day_of_year()),
+        Element::Hour => write!(out, "{:02}", time.local.hour()),
         Element::Hour12 => write!(out, "{hour12}"),
         Element::ZeroHour12 => write!(out, "{hour12:02}"),
-        Element::Minute => write!(out, "{}", time.minute),
-        Element::ZeroMinute => write!(out, "{:02}", time.minute),
-        Element::Second => write!(out, "{}", time.second),
-        Element::ZeroSecond => write!(out, "{:02}", time.second),
-        Element::LongYear => write!(out, "{:04}", time.year),
-        Element::Year => write!(out, "{:02}", time.year % 100),
-        Element::UpperHalf => write!(out, "{}", if time.hour < 12 { "AM" } else { "PM" }),
-        Element::LowerHalf => write!(out, "{}", if time.hour < 12 { "am" } else { "pm" }),
+        Element::Minute => write!(out, "{}", time.local.minute()),
+        Element::ZeroMinute => write!(out, "{:02}", time.local.minute()),
+        Element::Second => write!(out, "{}", time.local.second()),
+        Element::ZeroSecond => write!(out, "{:02}", time.local.second()),
+        Element::LongYear => write!(out, "{:04}", time.local.year()),
+        Element::Year => write!(out, "{:02}", time.local.year() % 100),
+        Element::UpperHalf => write!(out, "{}", if time.local.hour() < 12 { "AM" } else { "PM" }),
+        Element::LowerHalf => write!(out, "{}", if time.local.hour() < 12 { "am" } else { "pm" }),
         Element::ZoneName if time.offset == 0 => write!(out, "UTC"),
         Element::ZoneName => {
             write_zone(out, Zone { letter: false, colon: false, minutes: true, seconds: false }, time.offset)
@@ -83,7 +83,7 @@ fn write(out: &mut String, element: Element, time: &Time) {
 }
 
 fn fraction(time: &Time, digits: usize) -> String {
-    let mut all = format!("{:09}", time.nanoseconds);
+    let mut all = format!("{:09}", time.local.subsec_nanosecond());
     all.truncate(digits);
     all
 }

@@ -1,6 +1,10 @@
 //! Reading a time by a layout.
 
-use super::civil::{Time, days_in};
+use std::str::FromStr;
+
+use jiff::civil::DateTime;
+
+use super::civil::Time;
 use super::format::{MONTHS, WEEKDAYS};
 use super::layout::{self, Element, Zone};
 
@@ -21,7 +25,7 @@ pub(super) fn fixed_offset(text: &str) -> Option<i32> {
 
 /// The time that the text says by the layout; nothing when it does not follow it.
 pub(super) fn parse(layout: &str, text: &str) -> Option<Time> {
-    let mut reading = Reading { rest: text, time: Time { year: 0, ..Time::ZERO }, afternoon: None };
+    let mut reading = Reading::of(text);
     let mut layout = layout;
     while !layout.is_empty() {
         let (before, element, after) = layout::next(layout);
@@ -36,11 +40,23 @@ pub(super) fn parse(layout: &str, text: &str) -> Option<Time> {
 
 struct Reading<'a> {
     rest: &'a str,
-    time: Time,
+    year: i16,
+    month: i8,
+    day: i8,
+    hour: i8,
+    minute: i8,
+    second: i8,
+    nanoseconds: i32,
+    offset: i32,
     afternoon: Option<bool>,
 }
 
-impl Reading<'_> {
+impl<'a> Reading<'a> {
+    fn of(rest: &'a str) -> Self {
+        let (month, day, afternoon) = (1, 1, None);
+        Self { rest, year: 0, month, day, hour: 0, minute: 0, second: 0, nanoseconds: 0, offset: 0, afternoon }
+    }
+
     /// Skips text of the layout; spaces stand for any number of them.
     fn skip(&mut self, mut expected: &str) -> Option<()> {
         while let Some(letter) = expected.chars().next() {
@@ -60,10 +76,10 @@ impl Reading<'_> {
 
     fn read(&mut self, element: Element, layout_after: &str) -> Option<()> {
         match element {
-            Element::LongMonth => self.time.month = self.name(&MONTHS, usize::MAX)? + 1,
-            Element::Month => self.time.month = self.name(&MONTHS, 3)? + 1,
-            Element::NumericMonth => self.time.month = self.number(false)?,
-            Element::ZeroMonth => self.time.month = self.number(true)?,
+            Element::LongMonth => self.month = self.name(&MONTHS, usize::MAX)? + 1,
+            Element::Month => self.month = self.name(&MONTHS, 3)? + 1,
+            Element::NumericMonth => self.month = self.number(false)?,
+            Element::ZeroMonth => self.month = self.number(true)?,
             // A weekday is read and not compared with the date.
             Element::LongWeekday => {
                 self.name(&WEEKDAYS, usize::MAX)?;
@@ -71,43 +87,43 @@ impl Reading<'_> {
             Element::Weekday => {
                 self.name(&WEEKDAYS, 3)?;
             }
-            Element::Day => self.time.day = self.number(false)?,
+            Element::Day => self.day = self.number(false)?,
             Element::SpaceDay => {
                 self.rest = self.rest.strip_prefix(' ').unwrap_or(self.rest);
-                self.time.day = self.number(false)?;
+                self.day = self.number(false)?;
             }
-            Element::ZeroDay => self.time.day = self.number(true)?,
+            Element::ZeroDay => self.day = self.number(true)?,
             Element::SpaceYearDay | Element::ZeroYearDay => return None,
-            Element::Hour | Element::Hour12 => self.time.hour = self.number(false)?,
-            Element::ZeroHour12 => self.time.hour = self.number(true)?,
-            Element::Minute => self.time.minute = self.number(false)?,
-            Element::ZeroMinute => self.time.minute = self.number(true)?,
+            Element::Hour | Element::Hour12 => self.hour = self.number(false)?,
+            Element::ZeroHour12 => self.hour = self.number(true)?,
+            Element::Minute => self.minute = self.number(false)?,
+            Element::ZeroMinute => self.minute = self.number(true)?,
             Element::Second | Element::ZeroSecond => {
-                self.time.second = self.number(element == Element::ZeroSecond)?;
+                self.second = self.number(element == Element::ZeroSecond)?;
                 let (_, next, _) = layout::next(layout_after);
                 if !matches!(next, Some(Element::Fraction(_) | Element::ShortFraction(_))) {
                     self.optional_fraction()?;
                 }
             }
-            Element::LongYear => self.time.year = self.digits(4)?,
+            Element::LongYear => self.year = self.digits(4)?,
             Element::Year => {
-                let year = self.digits(2)?;
-                self.time.year = if year >= 69 { 1900 + year } else { 2000 + year };
+                let year: i16 = self.digits(2)?;
+                self.year = if year >= 69 { 1900 + year } else { 2000 + year };
             }
             Element::UpperHalf => self.half("AM", "PM")?,
             Element::LowerHalf => self.half("am", "pm")?,
             Element::ZoneName => self.zone_name()?,
-            Element::Zone(zone) => self.time.offset = offset(&mut self.rest, zone)?,
+            Element::Zone(zone) => self.offset = offset(&mut self.rest, zone)?,
             Element::Fraction(digits) => self.fraction(digits)?,
             Element::ShortFraction(_) => self.optional_fraction()?,
         }
         let hour = if matches!(element, Element::Hour12 | Element::ZeroHour12) { 0..=12 } else { 0..=23 };
-        let good = hour.contains(&self.time.hour) && self.time.minute < 60 && self.time.second < 60;
+        let good = hour.contains(&self.hour) && self.minute < 60 && self.second < 60;
         good.then_some(())
     }
 
     /// Which of the names it starts with, in any case, each name cut to so many letters.
-    fn name(&mut self, names: &[&str], length: usize) -> Option<i64> {
+    fn name(&mut self, names: &[&str], length: usize) -> Option<i8> {
         let found = names.iter().enumerate().find_map(|(at, name)| {
             let name = &name[..length.min(name.len())];
             let start = self.rest.get(..name.len())?;
@@ -115,16 +131,16 @@ impl Reading<'_> {
         });
         let (at, length) = found?;
         self.rest = &self.rest[length..];
-        i64::try_from(at).ok()
+        i8::try_from(at).ok()
     }
 
     /// Two digits, or one where two are not asked for.
-    fn number(&mut self, two: bool) -> Option<i64> {
+    fn number(&mut self, two: bool) -> Option<i8> {
         let digits = self.rest.bytes().take(2).take_while(u8::is_ascii_digit).count();
         if digits == 0 || two && digits == 1 { None } else { self.digits(digits) }
     }
 
-    fn digits(&mut self, count: usize) -> Option<i64> {
+    fn digits<T: FromStr>(&mut self, count: usize) -> Option<T> {
         let digits = self.rest.get(..count)?;
         if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
@@ -165,19 +181,19 @@ impl Reading<'_> {
             return None;
         }
         self.rest = &after[digits..];
-        self.time.nanoseconds = format!("{:0<9}", &written[..digits.min(9)]).parse().ok()?;
+        self.nanoseconds = format!("{:0<9}", &written[..digits.min(9)]).parse().ok()?;
         Some(())
     }
 
     fn finish(mut self) -> Option<Time> {
         match self.afternoon {
-            Some(true) if self.time.hour < 12 => self.time.hour += 12,
-            Some(false) if self.time.hour == 12 => self.time.hour = 0,
+            Some(true) if self.hour < 12 => self.hour += 12,
+            Some(false) if self.hour == 12 => self.hour = 0,
             _ => {}
         }
-        let in_month = (1..=12).contains(&self.time.month)
-            && (1..=days_in(self.time.year, self.time.month)).contains(&self.time.day);
-        (self.rest.is_empty() && in_month).then_some(self.time)
+        let Self { year, month, day, hour, minute, second, nanoseconds, offset, .. } = self;
+        let local = DateTime::new(year, month, day, hour, minute, second, nanoseconds).ok()?;
+        self.rest.is_empty().then_some(Time { local, offset })
     }
 }
 

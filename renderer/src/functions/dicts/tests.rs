@@ -9,15 +9,14 @@ fn call(name: &str, budget: &Budget, arguments: &[Value]) -> Result<Value, Failu
 }
 
 fn one(key: &str, value: Value) -> Value {
-    Value::dict(BTreeMap::from([(Arc::from(key), value)])).unwrap()
+    Value::dict([(Arc::from(key), value)].into()).unwrap()
 }
 
 /// Two dicts of equal content in other memory, two to the power of `levels` nodes each.
 fn twins(levels: u32) -> [Value; 2] {
     let leaf = || one("leaf", Value::Int(1));
-    let grown = |value: Value, _| {
-        Value::dict(BTreeMap::from([(Arc::from("l"), value.clone()), (Arc::from("r"), value)])).unwrap()
-    };
+    let grown =
+        |value: Value, _| Value::dict([(Arc::from("l"), value.clone()), (Arc::from("r"), value)].into()).unwrap();
     [(0..levels).fold(leaf(), grown), (0..levels).fold(leaf(), grown)]
 }
 

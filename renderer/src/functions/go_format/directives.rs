@@ -13,7 +13,7 @@ const MAX_NUMBER: i64 = 1_000_000;
 pub(in crate::functions) fn sprintf(budget: &Budget, format: &str, values: &[Value]) -> Result<String, Failure> {
     budget.steps(format.len() as u64 / 16 + 1)?;
     let mut run = Run { rest: format, values, next: 0, reordered: false, after_index: false, good_index: true };
-    let mut writer = Writer::new(budget);
+    let mut writer = Writer::with_room(budget, format.len() * 2);
     while let Some(at) = run.rest.find('%') {
         writer.push(&run.rest[..at])?;
         run.rest = &run.rest[at + 1..];

@@ -25,7 +25,7 @@ impl<'s> Checker<'s> {
     ) -> Result<(), Stop> {
         let Some(dict) = value.as_dict() else { return Ok(()) };
         self.pay(names.len() as u64)?;
-        for name in names.iter().filter(|name| dict.get(&***name).is_none()) {
+        for name in names.iter().filter(|name| dict.get(name).is_none()) {
             let message = |subject| format!("{subject} has no key {}, which is required", wording::key(name));
             let near = self.misspelt(compiled, name, dict, found)?;
             self.refuse(rule.span, outcome, found, |subject| (message(subject), near));
@@ -44,9 +44,9 @@ impl<'s> Checker<'s> {
     ) -> Result<(), Stop> {
         let Some(dict) = value.as_dict() else { return Ok(()) };
         self.pay(names.len() as u64)?;
-        for (present, names) in names.iter().filter(|(present, _)| dict.get(&***present).is_some()) {
+        for (present, names) in names.iter().filter(|(present, _)| dict.get(present).is_some()) {
             self.pay(names.len() as u64)?;
-            for name in names.iter().filter(|name| dict.get(&***name).is_none()) {
+            for name in names.iter().filter(|name| dict.get(name).is_none()) {
                 let message = |subject| {
                     let (name, present) = (wording::key(name), wording::key(present));
                     format!("{subject} has no key {name}, which {present} requires")

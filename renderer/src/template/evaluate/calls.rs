@@ -88,7 +88,7 @@ impl<'a> Evaluator<'a> {
     fn namespace_data(&self, namespace: &RefCell<BTreeMap<Arc<str>, Value>>, span: Span) -> Result<Value, Fault> {
         let entries = namespace.borrow();
         self.pay(entries.len() as u64 * NODE * 2, span)?;
-        Value::dict(entries.clone()).map_err(|deep| self.failure(span, None, &Failure::from(deep)))
+        Value::dict(entries.clone().into()).map_err(|deep| self.failure(span, None, &Failure::from(deep)))
     }
 
     fn builtin(&mut self, builtin: Builtin, call: &Call, span: Span) -> Result<Item<'a>, Fault> {
@@ -266,7 +266,7 @@ impl<'a> Evaluator<'a> {
             [] => BTreeMap::new(),
             [Value::Dict(dict)] => {
                 self.pay(dict.len() as u64 * NODE * 2, span)?;
-                dict.entries().clone()
+                dict.entries().to_map()
             }
             _ => return Err(self.fault("function-arguments", span, "`namespace` takes a map or named arguments")),
         };
@@ -282,7 +282,7 @@ impl<'a> Evaluator<'a> {
             [] => BTreeMap::new(),
             [Value::Dict(dict)] => {
                 self.pay(dict.len() as u64 * NODE * 2, span)?;
-                dict.entries().clone()
+                dict.entries().to_map()
             }
             _ if named.is_empty() && functions::find("dict").is_some() => match functions::find("dict") {
                 Some(entry) => return self.apply_values(entry, &values, span),
@@ -291,7 +291,7 @@ impl<'a> Evaluator<'a> {
             _ => return Err(self.fault("function-arguments", span, "`dict` takes pairs, a map or named arguments")),
         };
         entries.extend(named);
-        Value::dict(entries).map(Item::Data).map_err(|deep| self.failure(span, None, &Failure::from(deep)))
+        Value::dict(entries.into()).map(Item::Data).map_err(|deep| self.failure(span, None, &Failure::from(deep)))
     }
 
     fn apply_values(&self, entry: &'static Entry, values: &[Value], span: Span) -> Result<Item<'a>, Fault> {

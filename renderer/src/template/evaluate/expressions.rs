@@ -257,6 +257,6 @@ impl<'a> Evaluator<'a> {
             };
             map.insert(text, self.value(value)?);
         }
-        Value::dict(map).map_err(|deep| self.failure(span, None, &Failure::from(deep)))
+        Value::dict(map.into()).map_err(|deep| self.failure(span, None, &Failure::from(deep)))
     }
 }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use data_encoding::BASE64;
+
 use super::Evaluator;
 use super::calls::Arguments;
 use crate::failure::Failure;
@@ -114,7 +116,7 @@ impl<'a> Evaluator<'a> {
             let text = self.file_text(None, &path, span)?;
             entries.insert(path, Value::from(text));
         }
-        Value::dict(entries).map_err(|deep| self.failure(span, None, &Failure::from(deep)))
+        Value::dict(entries.into()).map_err(|deep| self.failure(span, None, &Failure::from(deep)))
     }
 
     /// `AsConfig` and `AsSecrets`: YAML of the files by their name without folder.
@@ -135,7 +137,7 @@ impl<'a> Evaluator<'a> {
         if entries.is_empty() {
             return Ok(Item::Data(Value::from("")));
         }
-        let map = Value::dict(entries).map_err(|deep| self.failure(span, None, &Failure::from(deep)))?;
+        let map = Value::dict(entries.into()).map_err(|deep| self.failure(span, None, &Failure::from(deep)))?;
         let Some(entry) = functions::find("toYaml") else {
             return Err(self.fault("function-failed", span, "`toYaml` is needed to write files"));
         };
@@ -146,20 +148,7 @@ impl<'a> Evaluator<'a> {
 }
 
 pub(super) fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let bits = group.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - group.len()));
-        for at in 0..4 {
-            if at > group.len() {
-                text.push('=');
-            } else {
-                let letter = LETTERS[(bits >> (18 - 6 * at) & 63) as usize];
-                text.push(char::from(letter));
-            }
-        }
-    }
-    text
+    BASE64.encode(bytes)
 }
 
 #[cfg(test)]

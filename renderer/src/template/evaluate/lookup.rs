@@ -231,7 +231,7 @@ impl<'a> Evaluator<'a> {
             }
         };
         let found = match (&parent, key) {
-            (Value::Dict(dict), Value::Text(key)) => dict.get(&**key),
+            (Value::Dict(dict), Value::Text(key)) => dict.get(key),
             (Value::List(list), _) => operators::integral(key)
                 .and_then(|index| position(index, list.len()))
                 .and_then(|at| list.items().get(at)),
@@ -315,7 +315,7 @@ fn tracked_child<'a>(tracked: &Tracked<'a>, key: &str) -> Option<Item<'a>> {
     let (path, value) = found.or_else(|| {
         tracked.facts.record(&step(key), None);
         let key = from_helm_spelling(key).filter(|_| is_helm_spelling_tried(&tracked.root, tracked.path.len()))?;
-        let value = dict.get(&*key);
+        let value = dict.get(&key);
         if value.is_none() {
             tracked.facts.record(&step(&key), None);
         }
@@ -333,12 +333,12 @@ fn tracked_child<'a>(tracked: &Tracked<'a>, key: &str) -> Option<Item<'a>> {
 fn walk<'v>(mut value: &'v Value, steps: &[program::Step], root: Option<&Arc<str>>) -> Result<&'v Value, Lost<'v>> {
     for (at, step) in steps.iter().enumerate() {
         let Some(dict) = value.as_dict() else { return Err(Lost { at, parent: value }) };
-        value = match dict.get(&*step.key) {
+        value = match dict.get(&step.key) {
             Some(found) => found,
             None => root
                 .filter(|root| is_helm_spelling_tried(root, at))
                 .and_then(|_| from_helm_spelling(&step.key))
-                .and_then(|key| dict.get(&*key))
+                .and_then(|key| dict.get(&key))
                 .ok_or(Lost { at, parent: value })?,
         };
     }

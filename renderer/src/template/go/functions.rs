@@ -11,10 +11,42 @@ use crate::suggest;
 #[derive(Clone, Copy, Debug)]
 pub(in crate::template) enum Function {
     Native(Native),
-    Library(&'static Entry),
+    Library(&'static Entry, Manner),
     /// Its name, and what to use instead.
     Poison(&'static str, &'static str),
 }
+
+/// What a function of the library does otherwise in Go's syntax than in general.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::template) enum Manner {
+    /// Nothing.
+    Plain,
+    /// It chooses among the items of lists, and what it chooses stays the very thing.
+    Chooses,
+    /// It compares, which is never done with what cannot be known.
+    Compares,
+    /// All numbers that it gives are floats.
+    GivesFloats,
+    /// It writes YAML to the letter as Helm does.
+    WritesYaml,
+}
+
+impl Manner {
+    fn of(name: &str) -> Self {
+        let plain = name.strip_prefix("must").unwrap_or(name).to_ascii_lowercase();
+        match name {
+            "eq" | "ne" | "lt" | "le" | "gt" | "ge" => Self::Compares,
+            "fromYaml" | "fromYamlArray" | "fromJson" | "fromJsonArray" | "mustFromJson" | "float64" | "addf"
+            | "add1f" | "subf" | "divf" | "mulf" | "maxf" | "minf" | "ceil" | "floor" | "round" => Self::GivesFloats,
+            "toYaml" => Self::WritesYaml,
+            _ if CHOOSING.contains(&&*plain) => Self::Chooses,
+            _ => Self::Plain,
+        }
+    }
+}
+
+/// Functions that choose among the items of lists, without their `must`.
+const CHOOSING: [&str; 7] = ["reverse", "slice", "uniq", "compact", "without", "chunk", "pluck"];
 
 /// Functions that the evaluator does itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,7 +159,7 @@ pub(super) fn find(name: &str) -> Option<Function> {
         return Some(Function::Native(*native));
     }
     if let Some(entry) = functions::find(name) {
-        return Some(Function::Library(entry));
+        return Some(Function::Library(entry, Manner::of(entry.name)));
     }
     functions::refused::all()
         .iter()
@@ -140,7 +172,7 @@ pub(super) fn unhonoured(function: Function) -> Option<&'static str> {
     match function {
         Function::Poison(name, _) => Some(name),
         Function::Native(Native::Lookup) => Some("lookup"),
-        Function::Native(_) | Function::Library(_) => None,
+        Function::Native(_) | Function::Library(..) => None,
     }
 }
 

@@ -2,7 +2,6 @@
 //!
 //! The parser's stretches of source begin at odd places for compound expressions, so they are put together from the parts.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use minijinja::machinery::ast;
@@ -11,7 +10,7 @@ use minijinja::value::ValueKind;
 use super::{Reader, span};
 use crate::template::jinja::tests::{self, Test};
 use crate::template::program::{Arithmetic, Comparison, Expression, Kind, Path, Root, Slice, Span, Step, TestCall};
-use crate::value::Value;
+use crate::value::{Entries, Value};
 
 impl Reader<'_> {
     pub(super) fn expression(&mut self, expression: &ast::Expr<'_>) -> Expression {
@@ -181,7 +180,7 @@ impl Reader<'_> {
             .zip(&map.values)
             .map(|(key, value)| (self.expression(key), self.expression(value)))
             .collect();
-        let constants: Option<BTreeMap<Arc<str>, Value>> = entries
+        let constants: Option<Entries> = entries
             .iter()
             .map(|(key, value)| match constant_of(key)? {
                 Value::Text(key) => Some((key, constant_of(value)?)),

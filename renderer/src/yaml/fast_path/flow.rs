@@ -91,10 +91,12 @@ fn next(text: &str, end: char) -> Option<Next<'_>> {
     }
 }
 
-/// A plain scalar of characters that mean nothing in brackets.
+/// A plain scalar of characters that mean nothing in brackets, as a colon does right before another of them.
 fn token(text: &str) -> Option<(&str, &str)> {
-    let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'/' | b'-' | b'+' | b'=');
-    let end = text.bytes().position(|byte| !is_inner(byte))?;
+    let is_inner = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'/' | b'-' | b'+' | b'=');
+    let bytes = text.as_bytes();
+    let goes_on = |at: usize, byte: &u8| is_inner(byte) || (*byte == b':' && bytes.get(at + 1).is_some_and(is_inner));
+    let end = bytes.iter().enumerate().position(|(at, byte)| !goes_on(at, byte))?;
     let (token, behind) = text.split_at(end);
     begins_plain(token).then_some((token, behind))
 }

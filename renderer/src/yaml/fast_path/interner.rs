@@ -31,6 +31,10 @@ impl Interner {
 }
 
 fn slot_of(word: &str) -> usize {
-    let mixed = word.bytes().fold(word.len(), |mixed, byte| mixed.wrapping_mul(31).wrapping_add(usize::from(byte)));
-    (mixed ^ (mixed >> 10)) % ROOM
+    let (eights, rest) = word.as_bytes().as_chunks::<8>();
+    let mix = |mixed: u64, part: u64| (mixed.rotate_left(5) ^ part).wrapping_mul(0x517c_c1b7_2722_0a95);
+    let mixed = eights.iter().fold(word.len() as u64, |mixed, eight| mix(mixed, u64::from_le_bytes(*eight)));
+    let last = rest.iter().fold(0, |last, byte| (last << 8) | u64::from(*byte));
+    // A product is mixed best at its top.
+    usize::try_from(mix(mixed, last) >> 32).unwrap_or_default() % ROOM
 }

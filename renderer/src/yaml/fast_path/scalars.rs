@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::super::{Dialect, scalar};
 use super::{Ahead, FastPath, is_nothing};
+use crate::bytes::find;
 use crate::value::Value;
 
 /// A key as it is written.
@@ -24,6 +25,8 @@ pub(super) fn is_item(content: &str) -> bool {
 pub(super) fn begins_plain(text: &str) -> bool {
     match text.as_bytes() {
         [b'-', second, ..] => second.is_ascii_alphanumeric() || *second == b'-',
+        // An address such as `::1`.
+        [b':', b':', third, ..] => third.is_ascii_alphanumeric() || *third == b'/',
         [first, ..] => {
             first.is_ascii_alphanumeric()
                 || matches!(first, b'$' | b'(' | b')' | b'+' | b'.' | b'/' | b';' | b'<' | b'=' | b'^' | b'_' | b'~')
@@ -44,7 +47,7 @@ pub(super) fn split_key(content: &str) -> Option<(Key<'_>, &str)> {
     }
     let colon = colon(content)?;
     let (key, rest) = (&content[..colon], &content[colon + 1..]);
-    let fine = key.len() <= LONGEST_KEY && !key.ends_with(' ') && !key.contains(" #") && key != "<<";
+    let fine = key.len() <= LONGEST_KEY && !key.ends_with(' ') && comment(key).is_none() && key != "<<";
     if fine { Some((Key::Plain(key), after_colon(rest)?)) } else { None }
 }
 
@@ -58,8 +61,12 @@ fn after_colon(rest: &str) -> Option<&str> {
 /// The first colon that ends a key.
 fn colon(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
-    let ends = |at: &usize| matches!(bytes.get(at + 1), None | Some(b' '));
-    text.match_indices(':').map(|(at, _)| at).find(ends)
+    (0..bytes.len()).find(|at| bytes[*at] == b':' && matches!(bytes.get(at + 1), None | Some(b' ')))
+}
+
+/// Where a comment begins behind a space.
+fn comment(text: &str) -> Option<usize> {
+    text.as_bytes().windows(2).position(|pair| pair == b" #")
 }
 
 /// A scalar in quotes on one line, and what comes after it.
@@ -140,7 +147,7 @@ impl<'t> FastPath<'t, '_> {
         let mut empty = 0;
         while self.next < self.text.len() {
             let raw = &self.text[self.next..];
-            let raw = &raw[..raw.find('\n')?];
+            let raw = &raw[..find(raw, b'\n')?];
             let content = raw.trim_start_matches(' ');
             let begins = raw.len() - content.len();
             if content.is_empty() {
@@ -177,6 +184,6 @@ impl<'t> FastPath<'t, '_> {
 
 /// The plain scalar that goes to the end of the line or to a comment.
 fn plain(rest: &str) -> Option<&str> {
-    let text = rest.split(" #").next()?.trim_end_matches(' ');
+    let text = rest[..comment(rest).unwrap_or(rest.len())].trim_end_matches(' ');
     (begins_plain(text) && colon(text).is_none()).then_some(text)
 }

@@ -35,6 +35,9 @@ const TAKEN: &[&str] = &[
     "a: 'it''s'\n\"b c\": \"x\\n\\\"y\\\"\" # c\n'd': ''\n",
     "a: [1, \"b\", c-d, --e, [], {e: f, \"g\":[1]}]\nb: {}\nc: []\n",
     "a: --flag\nb: http://x:80/y#z\nc: -1.5\nd: a:b\ne:f: g\nh: 1.2.3\n",
+    "a: [10.0.0.3:53, --e=f:g]\n",
+    "a: {h: i:j, k:l: m}\n",
+    "p:\n- ::/0\n- ::1\n- o: ::ffff:1.2.3.4\n",
     "a:\nb:\n",
     "  a: 1\n  b: 2\n",
 ];

@@ -1,14 +1,13 @@
 //! Proof that what is written reads back, and that the styles are those of Helm; the rest of that is in the conformance
 //! cases.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use proptest::prelude::*;
 
 use super::{Layout, write, write_paid};
 use crate::budget::{Budget, Exceeded, Limits};
-use crate::value::Value;
+use crate::value::{Entries, Value};
 use crate::yaml::{Dialect, Options, documents};
 
 fn written(value: &Value, layout: Layout) -> String {
@@ -22,7 +21,7 @@ fn list(items: &[&str]) -> Value {
 }
 
 fn dict(key: &str, value: Value) -> Value {
-    Value::dict(BTreeMap::from([(Arc::from(key), value)])).unwrap()
+    Value::dict([(Arc::from(key), value)].into()).unwrap()
 }
 
 /// The same value, with whole floats as whole numbers: YAML writes both alike.
@@ -97,7 +96,7 @@ fn values() -> impl Strategy<Value = Value> {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..5).prop_map(|items| Value::list(items).unwrap()),
             prop::collection::btree_map(texts().prop_map(Arc::from), inner, 0..5)
-                .prop_map(|entries| Value::dict(entries).unwrap()),
+                .prop_map(|entries| Value::dict(entries.into()).unwrap()),
         ]
     })
 }
@@ -118,7 +117,7 @@ proptest! {
 
     #[test]
     fn keys_are_sorted_whatever_they_are(keys in prop::collection::btree_set("[0-3a-b-]{0,4}", 0..40)) {
-        let entries: BTreeMap<Arc<str>, Value> = keys.iter().map(|key| (Arc::from(key.as_str()), Value::Null)).collect();
+        let entries: Entries = keys.iter().map(|key| (Arc::from(key.as_str()), Value::Null)).collect();
         let text = written(&Value::dict(entries).unwrap(), Layout::Folded);
         prop_assert_eq!(text.lines().count(), keys.len().max(1));
     }

@@ -245,3 +245,9 @@
 {{ fromYaml "a: |+\n  x" | toJson }} {{ fromYaml "a: |\n  x\n  " | toJson }} {{ fromYaml "a: |\n  x\n# end" | toJson }}
 =====
 {{ fromYamlArray "- |\n  y" | toJson }} {{ fromYaml "a: |\n  x\n\n  y" | toJson }}
+=====
+{{ $now := now }}{{ if ne $now ($now | dateModify "5m") }}moved{{ end }}
+=====
+{{ $now := now }}{{ if ne $now ($now | dateModify "0s") }}moved{{ else }}not{{ end }}
+=====
+{{ $now := now }}{{ eq $now $now }} {{ ne $now (date_modify "-1h" $now) }} {{ eq (dateModify "1m" $now) (dateModify "60s" $now) }}

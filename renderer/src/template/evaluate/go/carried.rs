@@ -99,11 +99,6 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-/// Whether a function chooses among the items of lists.
-pub(super) fn is_carrying(name: &str) -> bool {
-    matches!(&*plain_name(name), "reverse" | "slice" | "uniq" | "compact" | "without" | "chunk" | "pluck")
-}
-
 /// The name without `must`.
 fn plain_name(name: &str) -> String {
     name.strip_prefix("must").unwrap_or(name).to_ascii_lowercase()

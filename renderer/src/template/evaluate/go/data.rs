@@ -13,7 +13,7 @@ use crate::template::item::{Item, Poison, Tracked};
 use crate::template::operators::NODE;
 use crate::template::program::Span;
 use crate::template::scope::from_helm_spelling;
-use crate::value::{MAX_DEPTH, Step, TooDeep, Value};
+use crate::value::{Entries, MAX_DEPTH, Step, TooDeep, Value};
 
 /// Data, or the poisoned value in it.
 pub(super) type Known = Result<Value, Rc<Poison>>;
@@ -54,7 +54,7 @@ impl<'a> Evaluator<'a> {
                         entries.insert(path, content);
                     }
                 }
-                Value::dict(entries).map(Ok).map_err(|deep| self.failure(span, None, &Failure::from(deep)))
+                Value::dict(entries.into()).map(Ok).map_err(|deep| self.failure(span, None, &Failure::from(deep)))
             }
             Item::Bytes(_) => {
                 let mut fault = self.fault("file-binary", span, "these bytes are no text");
@@ -67,26 +67,26 @@ impl<'a> Evaluator<'a> {
 
     fn known_map(&mut self, id: MapId, span: Span, depth: u16) -> Result<Known, Fault> {
         self.read_whole(id);
+        let Some(map) = self.heap.map(id) else { return Ok(Ok(Value::empty_dict())) };
+        if map.shape == Shape::Versions {
+            let names = map.contents.keys().into_iter().map(Value::Text).collect();
+            return Value::list(names).map(Ok).map_err(|deep| self.failure(span, None, &Failure::from(deep)));
+        }
         if let Some(dict) = self.heap.known_whole(id) {
             return Ok(Ok(Value::Dict(dict)));
         }
-        let Some(map) = self.heap.map(id) else { return Ok(Ok(Value::empty_dict())) };
-        if map.shape == Shape::Versions {
-            let names = map.entries.keys().map(|key| Value::Text(Arc::clone(key))).collect();
-            return Value::list(names).map(Ok).map_err(|deep| self.failure(span, None, &Failure::from(deep)));
-        }
-        let items: Vec<(Arc<str>, Item<'a>)> =
-            map.entries.iter().map(|(key, item)| (Arc::clone(key), item.clone())).collect();
+        let items = map.contents.entries();
         self.pay(items.len() as u64 * NODE * 2, span)?;
-        let mut entries = BTreeMap::new();
+        let mut entries = Vec::with_capacity(items.len());
         for (key, item) in items {
             self.step(span)?;
             match self.known_below(&item, span, depth + 1)? {
-                Ok(value) => entries.insert(key, value),
+                Ok(value) => entries.push((key, value)),
                 Err(poison) => return Ok(Err(poison)),
-            };
+            }
         }
-        let value = Value::dict(entries).map_err(|deep| self.failure(span, None, &Failure::from(deep)))?;
+        let value =
+            Value::dict(Entries::new(entries)).map_err(|deep| self.failure(span, None, &Failure::from(deep)))?;
         if let Value::Dict(dict) = &value {
             self.heap.remember_whole(id, dict);
         }
@@ -116,7 +116,13 @@ impl<'a> Evaluator<'a> {
     /// What a map holds under a key.
     pub(super) fn entry(&mut self, id: MapId, key: &str, span: Span) -> Result<Option<Item<'a>>, Fault> {
         let Some(map) = self.heap.map(id) else { return Ok(None) };
-        let found = map.entries.get(key).cloned();
+        let found = map.contents.get(key);
+        if let Some(Item::Data(value)) = &found
+            && !is_changeable(value)
+            && (map.origin.is_none() || map.recorded.contains(key))
+        {
+            return Ok(found);
+        }
         let Some(origin) = map.origin.clone() else {
             return match found {
                 Some(Item::Data(value)) if is_changeable(&value) => {
@@ -143,6 +149,9 @@ impl<'a> Evaluator<'a> {
             }
             Some(Item::Data(value)) => {
                 record(&origin, &path, Some(&value));
+                if let Some(map) = self.heap.map_mut(id) {
+                    map.recorded.insert(key.into());
+                }
                 let item = self.opened(value, span)?;
                 self.keep_opened(id, key, &item);
                 Ok(Some(item))
@@ -156,10 +165,8 @@ impl<'a> Evaluator<'a> {
     }
 
     fn keep_opened(&mut self, id: MapId, key: &str, item: &Item<'a>) {
-        if !matches!(item, Item::Data(_))
-            && let Some(entry) = self.heap.map_mut(id).and_then(|map| map.entries.get_mut(key))
-        {
-            *entry = item.clone();
+        if !matches!(item, Item::Data(_)) {
+            self.heap.replace_opened(id, key, item.clone());
         }
     }
 
@@ -172,10 +179,10 @@ impl<'a> Evaluator<'a> {
 
     pub(super) fn keys_of(&mut self, id: MapId, span: Span) -> Result<Vec<Arc<str>>, Fault> {
         self.read_whole(id);
-        let count = self.heap.map(id).map_or(0, |map| map.entries.len());
+        let count = self.heap.map(id).map_or(0, |map| map.contents.len());
         self.pay(count as u64 * NODE, span)?;
         self.budget.steps(count as u64 / 8).map_err(|exceeded| self.exceeded(span, exceeded))?;
-        Ok(self.heap.map(id).map(|map| map.entries.keys().cloned().collect()).unwrap_or_default())
+        Ok(self.heap.map(id).map(|map| map.contents.keys()).unwrap_or_default())
     }
 
     /// The items of a list; none if it is no list.
@@ -236,7 +243,8 @@ impl<'a> Evaluator<'a> {
 
 /// The way to a key of facts, in the spelling that facts have.
 fn below(origin: &Tracked<'_>, key: &str) -> Vec<Step> {
-    let mut path = origin.path.clone();
+    let mut path = Vec::with_capacity(origin.path.len() + 1);
+    path.extend_from_slice(&origin.path);
     let ours = match (&*origin.root, path.len()) {
         ("Release", 0) | ("Capabilities", 0 | 1) => from_helm_spelling(key),
         _ => None,

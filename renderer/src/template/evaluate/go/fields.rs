@@ -86,7 +86,7 @@ impl<'a> Evaluator<'a> {
                 Err(fault)
             }
             Shape::Capabilities | Shape::KubeVersion | Shape::Struct(_) => {
-                let near = suggest::nearest(key, map.entries.keys().map(|key| &**key)).map(ToOwned::to_owned);
+                let near = suggest::nearest(key, map.contents.keys().iter().map(|key| &**key)).map(ToOwned::to_owned);
                 let message = format!("{}: there is no field `{key}`", quoted(&self.program, span));
                 let mut fault = self.fault("undefined", span, message);
                 fault.help = near.map(|near| format!("did you mean `{near}`?"));
@@ -103,6 +103,10 @@ impl<'a> Evaluator<'a> {
         arguments: &[Expression],
         span: Span,
     ) -> Result<Option<Item<'a>>, Fault> {
+        // Methods of Go that others may call begin so.
+        if !name.starts_with(|first: char| first.is_ascii_uppercase()) {
+            return Ok(None);
+        }
         match item {
             Item::ChartFiles(set) => {
                 let set = Rc::clone(set);
@@ -126,12 +130,12 @@ impl<'a> Evaluator<'a> {
                     }
                     (Shape::KubeVersion, "String" | "GitVersion", []) => self.entry(*id, "Version", span),
                     (Shape::Map, "Compare" | "Equal" | "GreaterThan" | "LessThan", [other])
-                        if map.entries.contains_key("Original") && !map.entries.contains_key(name) =>
+                        if map.contents.contains_key("Original") && !map.contents.contains_key(name) =>
                     {
                         self.compared_versions(*id, name, other, span).map(Some)
                     }
-                    (Shape::Values, "AsMap", []) if !map.entries.contains_key(name) => Ok(Some(Item::Map(*id))),
-                    (Shape::Values, "YAML", []) if !map.entries.contains_key(name) => {
+                    (Shape::Values, "AsMap", []) if !map.contents.contains_key(name) => Ok(Some(Item::Map(*id))),
+                    (Shape::Values, "YAML", []) if !map.contents.contains_key(name) => {
                         self.values_as_yaml(*id, span).map(Some)
                     }
                     (Shape::Values, "Table" | "PathValue", [path]) => {
@@ -212,7 +216,7 @@ impl<'a> Evaluator<'a> {
     fn has_version(&mut self, id: MapId, version: &str, span: Span) -> Result<bool, Fault> {
         self.pay(version.len() as u64 + 160, span)?;
         let Some(map) = self.heap.map(id) else { return Ok(false) };
-        let has = map.entries.contains_key(version);
+        let has = map.contents.contains_key(version);
         if let Some(origin) = &map.origin {
             let mut path = origin.path.clone();
             path.push(Step::Key(version.into()));

@@ -97,7 +97,7 @@ impl<'a> Evaluator<'a> {
             };
             entries.insert(name.into(), text);
         }
-        let map = Value::dict(entries).map_err(|deep| self.failure(span, None, &Failure::from(deep)))?;
+        let map = Value::dict(entries.into()).map_err(|deep| self.failure(span, None, &Failure::from(deep)))?;
         let Some(entry) = functions::find("toYaml") else { return Ok(Item::Unset) };
         (entry.call)(self.budget, &[map])
             .map(Item::Data)

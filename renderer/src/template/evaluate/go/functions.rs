@@ -1,6 +1,7 @@
 //! Calls of functions in Go's syntax.
 
-use super::carried::is_carrying;
+use std::rc::Rc;
+
 use super::poison::passed_on;
 use super::statements::settled;
 use crate::failure::Failure;
@@ -8,7 +9,7 @@ use crate::functions::{Entry, to_yaml_exact};
 use crate::template::evaluate::Evaluator;
 use crate::template::evaluate::files::base64;
 use crate::template::fault::Fault;
-use crate::template::go::functions::{Function, Native, name_of};
+use crate::template::go::functions::{Function, Manner, Native, name_of};
 use crate::template::heap::Shape;
 use crate::template::item::Item;
 use crate::template::program::{Expression, FunctionCall, Span};
@@ -40,7 +41,7 @@ impl<'a> Evaluator<'a> {
         span: Span,
     ) -> Result<Item<'a>, Fault> {
         match call.function {
-            Function::Library(entry) => self.library_function(entry, &call.arguments, span),
+            Function::Library(entry, manner) => self.library_function(entry, manner, &call.arguments, span),
             Function::Poison(name, instead) => self.poison(name, instead, &call.arguments, span),
             Function::Native(native) => {
                 let mut items = Vec::with_capacity(call.arguments.len());
@@ -72,12 +73,13 @@ impl<'a> Evaluator<'a> {
     fn library_function(
         &mut self,
         entry: &'static Entry,
+        manner: Manner,
         arguments: &[Expression],
         span: Span,
     ) -> Result<Item<'a>, Fault> {
         let base = self.arguments.len();
-        let mut given = is_carrying(entry.name).then(Vec::new);
-        for argument in arguments {
+        let mut given = (manner == Manner::Chooses).then(Vec::new);
+        for (at, argument) in arguments.iter().enumerate() {
             let item = self.evaluate(argument)?;
             if let Some(given) = &mut given {
                 given.push(item.clone());
@@ -85,11 +87,15 @@ impl<'a> Evaluator<'a> {
             match self.known(&item, argument.span)? {
                 Ok(value) => self.arguments.push(value),
                 Err(poison) => {
+                    let passed =
+                        passed_on(Rc::clone(&poison), entry.name, self.arguments.get(base..).unwrap_or_default());
                     self.arguments.truncate(base);
-                    if is_comparison(entry.name) {
-                        return Err(self.poisoned_use(&poison, span, "a comparison"));
+                    if manner != Manner::Compares {
+                        return Ok(Item::Poison(passed));
                     }
-                    return Ok(Item::Poison(passed_on(poison, entry.name)));
+                    let others = arguments.get(at + 1..).unwrap_or_default();
+                    let known = self.compared_moments(entry.name, &poison, others)?;
+                    return known.ok_or_else(|| self.poisoned_use(&poison, span, "a comparison"));
                 }
             }
         }
@@ -105,16 +111,17 @@ impl<'a> Evaluator<'a> {
             return Ok(chosen);
         }
         let values = self.arguments.get(base..).unwrap_or_default();
-        let result = match is_comparison(entry.name) && mixes_numbers(values) {
-            true => Err(Failure::argument(
+        let result = match manner {
+            Manner::Compares if mixes_numbers(values) => Err(Failure::argument(
                 "a whole number and a float cannot be compared; make one of the other with `int` or `float64`",
             )),
-            false if entry.name == "toYaml" => to_yaml_exact(self.budget, values.first().unwrap_or(&Value::Null)),
-            false => (entry.call)(self.budget, values),
+            Manner::WritesYaml => to_yaml_exact(self.budget, values.first().unwrap_or(&Value::Null)),
+            Manner::GivesFloats => (entry.call)(self.budget, values).map(|value| value.with_floats()),
+            Manner::Plain | Manner::Chooses | Manner::Compares => (entry.call)(self.budget, values),
         };
         self.arguments.truncate(base);
         match result {
-            Ok(value) => self.opened(as_in_go(entry.name, value), span),
+            Ok(value) => self.opened(value, span),
             Err(failure) => Err(self.failure(span, Some(entry.name), &failure)),
         }
     }
@@ -219,7 +226,7 @@ impl<'a> Evaluator<'a> {
         match item {
             Item::Unset => true,
             Item::Data(value) => !value.is_truthy(),
-            Item::Map(id) => self.heap.map(*id).is_none_or(|map| map.entries.is_empty() && map.shape == Shape::Map),
+            Item::Map(id) => self.heap.map(*id).is_none_or(|map| map.contents.is_empty() && map.shape == Shape::Map),
             Item::Slice(id) => self.heap.list(*id).is_empty(),
             Item::Bytes(bytes) => bytes.is_empty(),
             Item::ChartFiles(set) => set.paths().is_empty(),
@@ -249,15 +256,6 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-/// Numbers that Go reads are floats, and what counts in floats stays one.
-fn as_in_go(name: &str, value: Value) -> Value {
-    match name {
-        "fromYaml" | "fromYamlArray" | "fromJson" | "fromJsonArray" | "mustFromJson" | "float64" | "addf" | "add1f"
-        | "subf" | "divf" | "mulf" | "maxf" | "minf" | "ceil" | "floor" | "round" => value.with_floats(),
-        _ => value,
-    }
-}
-
 fn mixes_numbers(values: &[Value]) -> bool {
     let first_is_whole = matches!(values.first(), Some(Value::Int(_)));
     values.iter().skip(1).any(|value| match value {
@@ -265,10 +263,6 @@ fn mixes_numbers(values: &[Value]) -> bool {
         Value::Float(_) => first_is_whole,
         _ => false,
     })
-}
-
-fn is_comparison(name: &str) -> bool {
-    matches!(name, "eq" | "ne" | "lt" | "le" | "gt" | "ge")
 }
 
 fn arity(native: Native) -> (usize, Option<usize>) {

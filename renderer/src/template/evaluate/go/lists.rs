@@ -69,7 +69,7 @@ impl<'a> Evaluator<'a> {
             Item::Slice(id) => self.heap.list(*id).len(),
             Item::Map(id) => {
                 self.read_whole(*id);
-                self.heap.map(*id).map_or(0, |map| map.entries.len())
+                self.heap.map(*id).map_or(0, |map| map.contents.len())
             }
             Item::ChartFiles(set) => set.paths().len(),
             other => return Err(self.wrong_type(other, "text, a list or a map to have a length", span)),

@@ -36,7 +36,7 @@ impl<'a> Evaluator<'a> {
             Native::Unset => {
                 let key = self.key_at(given, 1)?;
                 let Some(id) = self.map_at(given, 0)? else { return Ok(given.at(0)) };
-                self.heap.change(id).map(|entries| entries.remove(&*key));
+                self.heap.remove(id, &key);
                 Ok(given.at(0))
             }
             Native::Keys => {
@@ -133,7 +133,7 @@ impl<'a> Evaluator<'a> {
         };
         self.pay(key.len() as u64 + NODE * 2, given.span)?;
         let value = owned(given.at(2));
-        self.heap.change(id).map(|entries| entries.insert(key, value));
+        self.heap.insert(id, key, value);
         Ok(given.at(0))
     }
 
@@ -168,8 +168,7 @@ impl<'a> Evaluator<'a> {
                 self.read_whole(*id);
                 let Some(map) = self.heap.map(*id) else { return Ok(Item::Unset) };
                 let shape = map.shape;
-                let items: Vec<(Arc<str>, Item<'a>)> =
-                    map.entries.iter().map(|(key, item)| (Arc::clone(key), item.clone())).collect();
+                let items = map.contents.entries();
                 self.pay(items.len() as u64 * NODE * 2, span)?;
                 let mut entries = BTreeMap::new();
                 for (key, item) in items {
@@ -229,7 +228,7 @@ impl<'a> Evaluator<'a> {
                 _ => {}
             }
             self.pay(key.len() as u64 + NODE * 2, span)?;
-            self.heap.change(into).map(|entries| entries.insert(key, value));
+            self.heap.insert(into, key, value);
         }
         Ok(())
     }

@@ -43,7 +43,7 @@ impl<'a> Evaluator<'a> {
             Item::Unset => Ok(false),
             Item::Map(id) => {
                 self.read_whole(*id);
-                Ok(self.heap.map(*id).is_some_and(|map| !map.entries.is_empty() || map.shape != Shape::Map))
+                Ok(self.heap.map(*id).is_some_and(|map| !map.contents.is_empty() || map.shape != Shape::Map))
             }
             Item::Slice(id) => Ok(!self.heap.list(*id).is_empty()),
             Item::Bytes(bytes) => Ok(!bytes.is_empty()),
