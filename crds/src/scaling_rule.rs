@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::duration::{self, Duration};
 use crate::reference::WorkloadRef;
 use crate::schema::{LABEL, closed_set, immutable, label_rule, rule};
+use crate::selector::Selector;
 
 pub mod keda;
 pub mod path;
@@ -76,6 +77,18 @@ use traffic::{Answer, Hold, Traffic};
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = [
     rule(
+        "has(self.selector) != (has(self.services) && self.services.size() > 0)",
+        "write either spec.services or spec.selector; selector: {} means every Service of the namespace",
+    ),
+    rule(
+        "!has(self.selector) || !has(self.scaleTarget)",
+        "leave spec.scaleTarget out: a rule with spec.selector finds the targets by itself",
+    ),
+    rule(
+        "has(self.selector) == has(oldSelf.selector)",
+        "leave spec.selector set or unset as it was: create another ScalingRule and delete this one",
+    ),
+    rule(
         "has(self.scaleTarget) == has(oldSelf.scaleTarget)",
         "leave spec.scaleTarget as it was, set or unset: for another target create another ScalingRule and delete this one",
     ),
@@ -84,18 +97,25 @@ use traffic::{Answer, Hold, Traffic};
         "add spec.keda, or write spec.replicas.max no higher than spec.replicas.wake: above wake it is KEDA that scales",
     ),
     rule(
+        "!has(self.scaleTarget) || self.scaleTarget.kind != 'ScaledJob' || has(self.keda)",
+        "add spec.keda: only KEDA creates the Jobs of a ScaledJob",
+    ),
+    rule(
         "!has(self.keda) || !has(self.replicas.max) || self.replicas.max <= self.replicas.wake || self.handOver.policy == 'Never' || (has(self.keda.triggers) && self.keda.triggers.size() > 0)",
         "add a trigger such as cpu or prometheus to spec.keda.triggers, or write spec.handOver.policy: Never: once Reeve leaves the path its own metric is gone and the target would shrink under load",
     ),
 ]))]
 pub struct ScalingRuleSpec {
     /// Services in front of the target. The target sleeps only if every Service that leads to it is listed in a rule.
-    #[schemars(
-        length(min = 1, max = 8),
-        extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"])
-    )]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 8), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub services: Vec<ServiceRef>,
-    /// What is scaled: anything with a scale subresource. Empty means the workload that the Services' selectors lead to.
+    /// Instead of services: chooses Services of the namespace by their labels, all of them if it is empty. The rule makes a
+    /// rule of its own for each target that they lead to. Services that cannot be captured, that a webhook or an API
+    /// service needs, or that belong to Reeve or KEDA are left out; a rule that lists a Service wins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selector: Option<Selector>,
+    /// What is scaled: anything with a scale subresource, or a ScaledJob of KEDA. Empty means the workload that the Services' selectors lead to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-kubernetes-validations" = [immutable(
         "leave spec.scaleTarget as it was: for another target create another ScalingRule and delete this one",
@@ -183,7 +203,8 @@ pub struct Replicas {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 10000))]
     pub max: Option<i32>,
-    /// Start more than wake when many requests wait: one replica for this many, up to max. 0 means always wake.
+    /// Start more than wake when many requests wait: one replica for this many, up to max. 0 means
+    /// spec.keda.targetPerReplica if the metric is Concurrency, and always wake if it is not.
     #[schemars(range(min = 0, max = 100_000))]
     pub held_per_replica: i32,
 }

@@ -54,6 +54,26 @@ pub enum Operator {
     DoesNotExist,
 }
 
+impl Selector {
+    /// Whether an object with these labels is chosen.
+    pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
+        self.match_labels.iter().all(|(key, value)| labels.get(key) == Some(value))
+            && self.match_expressions.iter().all(|requirement| requirement.is_met(labels))
+    }
+}
+
+impl Requirement {
+    fn is_met(&self, labels: &BTreeMap<String, String>) -> bool {
+        let value = labels.get(&self.key);
+        match self.operator {
+            Operator::In => value.is_some_and(|value| self.values.contains(value)),
+            Operator::NotIn => value.is_none_or(|value| !self.values.contains(value)),
+            Operator::Exists => value.is_some(),
+            Operator::DoesNotExist => value.is_none(),
+        }
+    }
+}
+
 fn labels(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",

@@ -14,16 +14,16 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use parking_lot::Mutex;
 use reeve_images::debian::Package;
 use reeve_images::pins::Pins;
 
 pub use debian::Tool;
 pub use peer::Peer;
-pub use released::Released;
+pub use released::{Released, module_folder};
 
 const KUBERNETES_MOD: &str = include_str!("../assets/kubernetes/go.mod");
 const ETCD_MOD: &str = include_str!("../assets/etcd/go.mod");
@@ -112,7 +112,7 @@ fn pinned(go_mod: &'static str, module: &str) -> &'static str {
 /// The path of a program, from the first place that has it; builds it when none has. Searched once per process.
 pub fn find(program: Program) -> Result<PathBuf> {
     static FOUND: Mutex<BTreeMap<Program, PathBuf>> = Mutex::new(BTreeMap::new());
-    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut found = FOUND.lock();
     if let Some(path) = found.get(&program) {
         return Ok(path.clone());
     }
@@ -139,6 +139,11 @@ pub(crate) fn find_released(program: Released) -> Result<Option<PathBuf>> {
 /// The path of a small program of ours over released Go modules, built when it is missing or has changed.
 pub fn peer(peer: Peer) -> Result<PathBuf> {
     peer.find(&cache_base()?)
+}
+
+/// The folder with KEDA's CRDs, as KEDA has released them.
+pub(crate) fn keda_crds() -> Result<PathBuf> {
+    released::keda_crds()
 }
 
 /// What Reeve's images are made of: the pins, and the packages with their files; fetched when they are missing.

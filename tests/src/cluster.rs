@@ -124,9 +124,18 @@ impl Cluster {
     /// Installs Reeve's CRDs as they are checked in, and waits until they are served. Once per cluster is enough, more
     /// often does no harm.
     pub async fn crds(&self) {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crds/yaml");
+        self.install_crds(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../crds/yaml")).await;
+    }
+
+    /// Installs KEDA's CRDs as KEDA has released them, likewise. KEDA itself is not there.
+    pub async fn keda_crds(&self) {
+        let folder = assets::keda_crds().unwrap_or_else(|error| panic!("cannot get KEDA's CRDs: {error:#}"));
+        self.install_crds(&folder).await;
+    }
+
+    async fn install_crds(&self, folder: &Path) {
         let api: Api<CustomResourceDefinition> = Api::all(self.client());
-        for file in std::fs::read_dir(&folder).expect("no folder crds/yaml").flatten().map(|entry| entry.path()) {
+        for file in std::fs::read_dir(folder).expect("no folder of CRDs").flatten().map(|entry| entry.path()) {
             let text = std::fs::read_to_string(&file).expect("cannot read a CRD");
             let crd: CustomResourceDefinition = serde_yaml::from_str(&text).expect("not a CRD");
             let params = PatchParams::apply("reeve-tests").force();

@@ -1,8 +1,10 @@
 //! Tells where the logs are when a test fails.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::Once;
 use std::thread::ThreadId;
+
+use parking_lot::Mutex;
 
 static WATCHED: Mutex<Vec<Watched>> = Mutex::new(Vec::new());
 static HOOK: Once = Once::new();
@@ -25,11 +27,11 @@ pub(crate) fn watch_shared(folder: &Path) {
 }
 
 pub(crate) fn forget(folder: &Path) {
-    WATCHED.lock().unwrap_or_else(PoisonError::into_inner).retain(|other| other.folder != folder);
+    WATCHED.lock().retain(|other| other.folder != folder);
 }
 
 fn add(watched: Watched) {
-    WATCHED.lock().unwrap_or_else(PoisonError::into_inner).push(watched);
+    WATCHED.lock().push(watched);
     HOOK.call_once(|| {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
@@ -37,7 +39,7 @@ fn add(watched: Watched) {
             let current = std::thread::current();
             // A test runs on a thread that bears its name; what a nameless one does is the business of whoever joins it.
             let is_of_a_test = current.name().is_some();
-            let watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
+            let watched = WATCHED.lock();
             for run in watched.iter().filter(|run| run.owner.map_or(is_of_a_test, |owner| owner == current.id())) {
                 crate::run_folder::mark_failed(&run.folder);
                 eprintln!("logs of the servers: {}", run.folder.join("logs").display());

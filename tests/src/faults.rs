@@ -8,11 +8,12 @@ mod direction;
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, mpsc as blocking};
+use std::sync::{Arc, mpsc as blocking};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use kube::Config;
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
@@ -145,11 +146,11 @@ impl Forwarder {
     }
 
     pub fn bytes_to_target(&self) -> u64 {
-        *self.traffic.to_target.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.traffic.to_target.lock()
     }
 
     pub fn bytes_to_client(&self) -> u64 {
-        *self.traffic.to_client.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.traffic.to_client.lock()
     }
 
     fn order(&self, mode: Mode) {

@@ -1,4 +1,4 @@
-//! The ScaledObject of KEDA that belongs to a rule.
+//! The ScaledObject of KEDA that belongs to a rule, or the ScaledJob that it scales.
 
 use std::collections::BTreeMap;
 
@@ -8,28 +8,32 @@ use serde::{Deserialize, Serialize};
 use crate::duration::{self, Duration};
 use crate::schema::{LABEL, OBJECT_NAME, closed_set, label_rule, rule};
 
-/// The ScaledObject of a rule. The rule owns it whole; triggers of the service go here.
+/// The ScaledObject of a rule. The rule owns it whole; triggers of the service go here. If spec.scaleTarget is a ScaledJob,
+/// the rule sets its triggers, its polling interval and its maximum instead.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Keda {
-    /// Take over a KEDA object that exists for the target. Otherwise it is a conflict.
+    /// Take over a ScaledObject that exists for the target; it gets back what stood there before when the rule goes.
+    /// Otherwise it is a conflict, and the target stays awake. A ScaledJob that spec.scaleTarget names needs no leave.
     pub adopt: bool,
     /// What Reeve's own trigger tells KEDA.
     pub metric: Metric,
-    /// How much of the metric one replica should have.
+    /// How much of the metric one replica should have; one Job for each, if a ScaledJob is scaled.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub target_per_replica: i32,
-    /// How often KEDA asks.
+    /// How often KEDA asks. An idle target sleeps only when KEDA has asked; it is woken without KEDA. A ScaledJob is asked
+    /// about each second.
     #[schemars(extend("x-kubernetes-validations" = duration::between("1s", "1h")))]
     pub polling_interval: Duration,
     /// More triggers, as KEDA knows them; they count also while the resolver is out of the path.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 16), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub triggers: Vec<Trigger>,
-    /// What KEDA does when triggers fail. It never wakes a target that sleeps.
+    /// What KEDA does when triggers fail. It never wakes a target that sleeps. Of no effect on a ScaledJob.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fallback: Option<KedaFallback>,
-    /// How long KEDA waits before it takes replicas away, as the HorizontalPodAutoscaler's stabilization window.
+    /// How long KEDA waits before it takes replicas away, as the HorizontalPodAutoscaler's stabilization window. Of no
+    /// effect on a ScaledJob.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-kubernetes-validations" = duration::between("0s", "1h")))]
     pub scale_down_stabilization: Option<Duration>,

@@ -39,6 +39,14 @@ pub struct ScalingRuleStatus {
     /// What is scaled: spec.scaleTarget, or what the Services led to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<WorkloadRef>,
+    /// The value of the annotation reeve.dev/wake that was last acted upon.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = MESSAGE))]
+    pub last_handled_wake_at: Option<String>,
+    /// The value of the annotation reeve.dev/sleep that was last acted upon: the target sleeps, or it is too busy to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = MESSAGE))]
+    pub last_handled_sleep_at: Option<String>,
     /// How many replicas the target had when this status was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
@@ -79,10 +87,48 @@ pub struct ScalingRuleStatus {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 32), inner(length(max = LABEL)), extend("x-kubernetes-list-type" = "set"))]
     pub uncovered_services: Vec<String>,
+    /// What a rule with spec.selector has found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selection: Option<Selection>,
     /// Name of the KEDA object that belongs to this rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = OBJECT_NAME))]
     pub keda_object: Option<String>,
+}
+
+/// What a rule with spec.selector has found: each target has a rule of its own.
+#[derive(Clone, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Selection {
+    /// How many targets there are.
+    #[schemars(range(min = 0))]
+    pub targets: i32,
+    /// How many of their rules are Ready.
+    #[schemars(range(min = 0))]
+    pub ready: i32,
+    /// How many of them sleep.
+    #[schemars(range(min = 0))]
+    pub asleep: i32,
+    /// Rules that are not Ready, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
+    pub laggards: Vec<Named>,
+    /// Services that were chosen and left out, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
+    pub excluded: Vec<Named>,
+}
+
+/// An object, and why it is named.
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Named {
+    /// Name of the object.
+    #[schemars(length(max = OBJECT_NAME))]
+    pub name: String,
+    /// Why it is named.
+    #[schemars(length(max = MESSAGE))]
+    pub reason: String,
 }
 
 /// Where the traffic goes.

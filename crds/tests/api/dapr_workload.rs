@@ -32,8 +32,9 @@ fn status() -> Value {
         "conditions": conditions(),
         "appliedHash": "9b74c9897bac770f",
         "runningHash": "fc029102a200c5de",
+        "hashKey": "0f3b27f0a1c2d4e5",
         "pods": { "ready": 1, "total": 2, "summary": "1/2" },
-        "sidecar": { "version": "1.17.2", "hotReload": false, "native": false, "missing": 0 },
+        "sidecar": { "version": "1.17.2", "hotReload": false, "native": false, "missing": 0, "appID": "nodeapp", "configuration": "tracing" },
         "reload": "Auto",
         "change": {
             "method": "Restart",
@@ -41,6 +42,8 @@ fn status() -> Value {
             "message": "Component statestore changed and daprd 1.17.2 does not reload",
             "proof": "Pending",
             "appliedAt": "2026-11-16T12:00:00Z",
+            "startedAt": "2026-11-16T12:00:05Z",
+            "token": "9b74c9897bac770f",
             "finishedAt": "2026-11-16T12:01:00Z"
         },
         "blocked": {
@@ -53,9 +56,8 @@ fn status() -> Value {
         }],
         "restarts": [{
             "startedAt": "2026-11-16T12:00:00Z",
-            "hash": "fc029102a200c5de",
-            "message": "Component statestore changed",
-            "took": "12.5s"
+            "token": "fc029102a200c5de",
+            "message": "Component statestore changed"
         }]
     })
 }

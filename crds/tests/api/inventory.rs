@@ -27,7 +27,8 @@ fn spec() -> Value {
             "name": "web",
             "uid": "0c1f9f5e-8f5c-4c55-9d0c-0b7a3f3f2f11",
             "state": "Applied",
-            "ownedFieldsHash": "9b74c9897bac770ffc029102a200c5de"
+            "ownedFieldsHash": "9b74c9897bac770ffc029102a200c5de",
+            "keptContentHash": "5d41402abc4b2a76b9719d911017c592"
         }]
     })
 }

@@ -168,26 +168,32 @@ fn hook_cases() -> Vec<Case> {
 }
 
 fn selector_cases() -> Vec<Case> {
+    let at = |place: &str| {
+        let steps: Vec<String> = place.rsplit('.').map(str::to_owned).collect();
+        cases_of_selector(&format!("spec.{place}"), move |selector| {
+            steps.iter().fold(selector, |below, step| json!({ step: below }))
+        })
+    };
+    [at("nodeSelector"), at("pods.selector")].concat()
+}
+
+/// What every selector refuses, at this place, where `put` puts it.
+pub(super) fn cases_of_selector(place: &str, put: impl Fn(Value) -> Value) -> Vec<Case> {
     let values = "write values with operator In or NotIn, and none with Exists or DoesNotExist";
     let keys = "write keys of labels as Kubernetes has them, such as node.kubernetes.io/instance-type";
     let label = |key: &str| json!({ "matchLabels": { key: "yes" } });
     let expression = |operator: &str, values: Value| json!({ "matchExpressions": [{ "key": "pool", "operator": operator, "values": values }] });
     let long = "k".repeat(318);
-    let mut cases = Vec::new();
-    for place in ["nodeSelector", "pods.selector"] {
-        let put = |selector: Value| place.rsplit('.').fold(selector, |below, step| json!({ step: below }));
-        let at = |field: &str| format!("spec.{place}.{field}");
-        cases.extend([
-            case("a selector's operator In has values", &at("matchExpressions[]"), values)
-                .refuses(put(expression("In", json!([]))))
-                .accepts(put(expression("In", json!(["batch"])))),
-            case("a selector's operator Exists has no values", &at("matchExpressions[]"), values)
-                .refuses(put(expression("Exists", json!(["batch"]))))
-                .accepts(put(expression("Exists", json!([])))),
-            case("a label's key is as long as Kubernetes allows", &at("matchLabels"), keys)
-                .refuses(put(label(&long)))
-                .accepts(put(label(&long[..317]))),
-        ]);
-    }
-    cases
+    let at = |field: &str| format!("{place}.{field}");
+    vec![
+        case("a selector's operator In has values", &at("matchExpressions[]"), values)
+            .refuses(put(expression("In", json!([]))))
+            .accepts(put(expression("In", json!(["batch"])))),
+        case("a selector's operator Exists has no values", &at("matchExpressions[]"), values)
+            .refuses(put(expression("Exists", json!(["batch"]))))
+            .accepts(put(expression("Exists", json!([])))),
+        case("a label's key is as long as Kubernetes allows", &at("matchLabels"), keys)
+            .refuses(put(label(&long)))
+            .accepts(put(label(&long[..317]))),
+    ]
 }

@@ -4,10 +4,12 @@ use reeve_crds::ScalingRule;
 use serde_json::{Value, json};
 
 use super::case::{Case, case};
+use super::node_hook::cases_of_selector;
 use super::subject::{Subject, conditions};
 
 pub(super) fn subject() -> Subject {
-    let cases = [identity_cases(), replica_cases(), answer_cases(), window_cases(), path_cases()].concat();
+    let cases =
+        [identity_cases(), selector_cases(), replica_cases(), answer_cases(), window_cases(), path_cases()].concat();
     Subject::new::<ScalingRule>(
         true,
         json!({ "services": [{ "name": "web" }], "keda": {}, "answers": [{ "name": "probe", "path": "/" }] }),
@@ -78,6 +80,8 @@ fn keda() -> Value {
 
 fn status() -> Value {
     json!({
+        "lastHandledWakeAt": "2026-11-01T08:00:00Z",
+        "lastHandledSleepAt": "2026-11-01T09:00:00Z",
         "observedGeneration": 1,
         "state": "Ready",
         "conditions": conditions(),
@@ -106,13 +110,39 @@ fn status() -> Value {
         "observed": { "sleeps": 2, "wakes": 2, "asleep": "3h", "refused": 0 },
         "ports": [{ "service": "web", "port": 80, "name": "http", "appProtocol": "http", "resolverPort": 20001 }],
         "uncoveredServices": ["web-admin"],
+        "selection": {
+            "targets": 3, "ready": 2, "asleep": 1,
+            "laggards": [{ "name": "all-api", "reason": "UncoveredService" }],
+            "excluded": [{ "name": "db", "reason": "Service db is headless" }]
+        },
         "kedaObject": "web"
     })
 }
 
+fn selector_cases() -> Vec<Case> {
+    cases_of_selector(
+        "spec.selector",
+        |selector| json!({ "services": null, "scaleTarget": null, "selector": selector }),
+    )
+}
+
 fn identity_cases() -> Vec<Case> {
     let presence = "leave spec.scaleTarget as it was, set or unset: for another target create another ScalingRule and delete this one";
+    let either = "write either spec.services or spec.selector; selector: {} means every Service of the namespace";
+    let found = "leave spec.scaleTarget out: a rule with spec.selector finds the targets by itself";
+    let kept = "leave spec.selector set or unset as it was: create another ScalingRule and delete this one";
+    let selecting = json!({ "services": null, "scaleTarget": null, "selector": {} });
     vec![
+        case("a rule lists Services or chooses them", "spec", either)
+            .refuses(json!({ "services": [] }))
+            .accepts(selecting.clone()),
+        case("a rule that chooses finds its targets", "spec", found)
+            .refuses(json!({ "services": null, "selector": {} }))
+            .accepts(selecting.clone()),
+        case("a rule goes on choosing", "spec", kept)
+            .given(selecting)
+            .refuses_change(json!({ "selector": null, "services": [{ "name": "web" }] }))
+            .accepts(json!({ "idleAfter": "10m" })),
         case("a rule does not lose its target", "spec", presence)
             .refuses_change(json!({ "scaleTarget": null }))
             .accepts(json!({ "idleAfter": "10m" })),
@@ -150,6 +180,12 @@ fn replica_cases() -> Vec<Case> {
         )
         .refuses(json!({ "keda": null }))
         .accepts(json!({ "keda": null, "replicas": { "max": 2 } })),
+        case("a ScaledJob needs KEDA", "spec", "add spec.keda: only KEDA creates the Jobs of a ScaledJob")
+            .refuses(json!({
+                "keda": null, "replicas": { "max": 2 },
+                "scaleTarget": { "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledJob", "name": "web" },
+            }))
+            .accepts(json!({ "scaleTarget": { "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledJob", "name": "web" } })),
         case(
             "Reeve's own trigger keeps its name",
             "spec.keda.triggers[].name",

@@ -6,4 +6,6 @@
 pub mod args;
 pub mod data_plane;
 pub mod report;
+mod scaler;
 pub mod switch;
+mod wake_size;

@@ -8,28 +8,34 @@ use kube::Client;
 use reeve_process::lease::LeaseConfig;
 use reeve_process::server::Server;
 use reeve_process::{Process, Term};
+use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use crate::args::{ClusterArgs, Failure, LEASE};
+use crate::scaler::Offers;
 
 mod controller;
 mod execute;
+mod keda;
 pub mod machine;
 mod names;
 mod objects;
+mod observing;
 mod ports;
 mod probe;
 mod quiet;
 mod replicas;
 mod reports;
 mod rule;
+mod scaler_place;
+mod selection;
 mod snapshot;
 mod status;
 mod target;
 mod windows;
 mod world;
 
-use controller::Controller;
+use controller::{Controller, ScalerPlace};
 use reports::Reports;
 
 /// Flags of the switch.
@@ -38,6 +44,15 @@ pub struct SwitchArgs {
     /// Where replicas of the data plane report
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:9470")]
     pub report_address: SocketAddr,
+
+    /// Where KEDA asks the leader
+    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:9471")]
+    pub scaler_address: SocketAddr,
+
+    /// Service without a selector, in the namespace of the lease, by which KEDA finds the leader; without it, KEDA is given
+    /// the leader's own address
+    #[arg(long, value_name = "NAME")]
+    pub scaler_service: Option<String>,
 }
 
 /// Runs a contender until it is told to stop.
@@ -46,7 +61,8 @@ pub async fn run(args: SwitchArgs, cluster: ClusterArgs, process: Process) -> Re
     let config = cluster.configure().await?;
     let server = Server::bind("reports", args.report_address).await?;
     let bound = server.address().unwrap_or(args.report_address);
-    let mut lease = LeaseConfig::new(cluster.lease_namespace(&config), LEASE);
+    let namespace = cluster.lease_namespace(&config);
+    let mut lease = LeaseConfig::new(namespace.clone(), LEASE);
     lease.address = Some(cluster.reachable(bound));
     info!(address = %cluster.reachable(bound), "listening for reports");
     let gate = process.contend(Client::try_from(config.clone())?, lease);
@@ -64,10 +80,28 @@ pub async fn run(args: SwitchArgs, cluster: ClusterArgs, process: Process) -> Re
         };
         info!(term = term.number(), "leading");
         let client = term.client(&config)?;
-        let leading = term.run(Controller::run(client, reports.clone()));
-        tokio::select! {
-            () = stop.cancelled() => {}
-            _ended = leading => {}
+        let offers = Offers::default();
+        let bound = cluster.reachable(args.scaler_address);
+        let place =
+            ScalerPlace { address: scaler_place::name(args.scaler_service.as_deref(), &namespace, bound), offers };
+        let ends = CancellationToken::new();
+        let offers = place.offers.clone();
+        {
+            let mut answering = std::pin::pin!(scaler_place::answer(args.scaler_address, offers.clone(), ends.clone()));
+            let leading = async {
+                tokio::join!(
+                    scaler_place::announce(client.clone(), &namespace, args.scaler_service.as_deref(), bound),
+                    Controller::run(client.clone(), reports.clone(), place),
+                )
+            };
+            tokio::select! {
+                () = stop.cancelled() => {}
+                _ended = term.run(leading) => {}
+                () = &mut answering => {}
+            }
+            offers.clear();
+            ends.cancel();
+            answering.await;
         }
         reports.close();
         if stop.is_cancelled() {

@@ -73,8 +73,9 @@ func answer(_ any, stream grpc.ServerStream) error {
 		time.Sleep(200 * time.Millisecond)
 		return stream.Context().Err()
 	case "Send":
-		message := make([]byte, size)
 		for count := range 3 {
+			// SendMsg may still read a message when it has returned.
+			message := make([]byte, size)
 			message[0] = byte(count)
 			if err := stream.SendMsg(&message); err != nil {
 				return err

@@ -26,6 +26,7 @@ pub enum Tool {
     Ip,
     Iptables,
     Nsenter,
+    RedisServer,
     Runc,
     Setpriv,
     Skopeo,
@@ -35,7 +36,7 @@ pub enum Tool {
 }
 
 impl Tool {
-    pub const ALL: [Tool; 16] = [
+    pub const ALL: [Tool; 17] = [
         Tool::Busybox,
         Tool::CniPlugins,
         Tool::Containerd,
@@ -46,6 +47,7 @@ impl Tool {
         Tool::Ip,
         Tool::Iptables,
         Tool::Nsenter,
+        Tool::RedisServer,
         Tool::Runc,
         Tool::Setpriv,
         Tool::Skopeo,
@@ -66,6 +68,7 @@ impl Tool {
             Tool::Ip => "ip",
             Tool::Iptables => "iptables",
             Tool::Nsenter => "nsenter",
+            Tool::RedisServer => "redis-server",
             Tool::Runc => "runc",
             Tool::Setpriv => "setpriv",
             Tool::Skopeo => "skopeo",
@@ -86,6 +89,7 @@ impl Tool {
             Tool::Ip => "iproute2",
             Tool::Iptables => "iptables",
             Tool::Nsenter | Tool::Setpriv | Tool::Unshare => "util-linux",
+            Tool::RedisServer => "redis-server",
             Tool::Runc => "runc",
             Tool::Skopeo => "skopeo",
             Tool::SshKeygen => "openssh-client",

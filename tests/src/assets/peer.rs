@@ -13,16 +13,19 @@ use super::{go, is_executable};
 pub enum Peer {
     /// A client of the CRI, and an echo of any gRPC call.
     Cri,
+    /// What KEDA asks an external scaler, with KEDA's own client.
+    Keda,
     /// A hook server that speaks Koordinator's protocol.
     Koordinator,
 }
 
 impl Peer {
-    pub const ALL: [Peer; 2] = [Peer::Cri, Peer::Koordinator];
+    pub const ALL: [Peer; 3] = [Peer::Cri, Peer::Keda, Peer::Koordinator];
 
     fn name(self) -> &'static str {
         match self {
             Peer::Cri => "cri",
+            Peer::Keda => "keda",
             Peer::Koordinator => "koordinator",
         }
     }

@@ -13,6 +13,12 @@ use super::{go, is_executable, pinned};
 /// Pins Helm for the conformance cases of the renderer, and so for everything.
 const HELM_MOD: &str = include_str!("../../assets/helm/go.mod");
 
+/// Pins KEDA for its client in the peer, for its CRDs and for its operator.
+const KEDA_MOD: &str = include_str!("../../assets/keda/go.mod");
+const KEDA: &str = "github.com/kedacore/keda/v2";
+/// Pins Dapr.
+const DAPRD_MOD: &str = include_str!("../../assets/daprd/go.mod");
+
 /// Set by `make e2e CACHED=1`: use what is built, build nothing.
 const CACHED: &str = "CACHED";
 
@@ -27,9 +33,14 @@ pub enum Released {
     #[serde(rename = "cargo-generate-rpm")]
     CargoGenerateRpm,
     CoreDns,
+    /// The sidecar of Dapr, with few components.
+    Daprd,
     /// `reeve` of an earlier version, from the history of this repository, with its CRDs beside it.
     Earlier,
     Helm,
+    /// KEDA's operator, with every cloud's client in it.
+    #[serde(rename = "keda")]
+    Keda,
     /// The peer of `reeve-cri`.
     #[serde(rename = "koord-runtime-proxy")]
     KoordRuntimeProxy,
@@ -40,12 +51,14 @@ pub enum Released {
 const EARLIER: &str = "3972c38";
 
 impl Released {
-    pub const ALL: [Released; 7] = [
+    pub const ALL: [Released; 9] = [
         Released::CargoDeb,
         Released::CargoGenerateRpm,
         Released::CoreDns,
+        Released::Daprd,
         Released::Earlier,
         Released::Helm,
+        Released::Keda,
         Released::KoordRuntimeProxy,
         Released::Registry,
     ];
@@ -55,8 +68,10 @@ impl Released {
             Released::CargoDeb => "cargo-deb",
             Released::CargoGenerateRpm => "cargo-generate-rpm",
             Released::CoreDns => "coredns",
+            Released::Daprd => "daprd",
             Released::Earlier => "earlier",
             Released::Helm => "helm",
+            Released::Keda => "keda",
             Released::KoordRuntimeProxy => "koord-runtime-proxy",
             Released::Registry => "registry",
         }
@@ -68,8 +83,12 @@ impl Released {
             Released::CargoDeb => Source::Crate { version: "3.8.0" },
             Released::CargoGenerateRpm => Source::Crate { version: "0.21.1" },
             Released::CoreDns => module("github.com/coredns/coredns", "v1.12.4", "."),
+            Released::Daprd => {
+                Source::Own { module: "github.com/dapr/dapr", version: pinned(DAPRD_MOD, "github.com/dapr/dapr") }
+            }
             Released::Earlier => Source::History { commit: EARLIER },
             Released::Helm => module("helm.sh/helm/v3", pinned(HELM_MOD, "helm.sh/helm/v3"), "./cmd/helm"),
+            Released::Keda => module(KEDA, pinned(KEDA_MOD, KEDA), "./cmd/operator"),
             Released::KoordRuntimeProxy => {
                 module("github.com/koordinator-sh/koordinator", "v1.8.0", "./cmd/koord-runtime-proxy")
             }
@@ -78,8 +97,10 @@ impl Released {
     }
 
     fn cached(self, cache: &Path) -> PathBuf {
-        let (Source::Module { version, .. } | Source::History { commit: version } | Source::Crate { version }) =
-            self.source();
+        let (Source::Module { version, .. }
+        | Source::Own { version, .. }
+        | Source::History { commit: version }
+        | Source::Crate { version }) = self.source();
         cache.join(format!("{}-{version}", self.name()))
     }
 
@@ -105,6 +126,13 @@ impl Released {
                 command.arg("-ldflags=-s -w").arg(package).current_dir(module_folder(module, version)?);
                 Ok(command)
             }
+            Source::Own { module, version } => {
+                let mut command = go::build_command(output);
+                let version = version.trim_start_matches('v');
+                command.arg(format!("-ldflags=-s -w -X {module}/pkg/buildinfo.version={version}")).arg(".");
+                command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("assets").join(self.name()));
+                Ok(command)
+            }
             Source::History { commit } => Ok(build_from_history(commit, output, target)),
             Source::Crate { version } => Ok(build_crate(self.name(), version, output)),
         }
@@ -115,6 +143,8 @@ impl Released {
 enum Source {
     /// A package of a Go module at a version.
     Module { module: &'static str, version: &'static str, package: &'static str },
+    /// A program of ours in `tests/assets`, over the public packages of a module that it pins.
+    Own { module: &'static str, version: &'static str },
     /// An earlier commit of this repository.
     History { commit: &'static str },
     /// A crate of the program's name.
@@ -150,8 +180,13 @@ fn build_from_history(commit: &str, output: &Path, target: &Path) -> Command {
     command
 }
 
+/// The folder with KEDA's CRDs, as KEDA has released them.
+pub(super) fn keda_crds() -> Result<PathBuf> {
+    Ok(module_folder(KEDA, pinned(KEDA_MOD, KEDA))?.join("config/crd/bases"))
+}
+
 /// The folder of a module at a version, fetched through the module proxy. Its own `go.mod` and `go.sum` count there.
-fn module_folder(module: &str, version: &str) -> Result<PathBuf> {
+pub fn module_folder(module: &str, version: &str) -> Result<PathBuf> {
     let elsewhere = tempfile::tempdir().context("cannot create a folder")?;
     fs::write(elsewhere.path().join("go.mod"), "module fetch\n").context("cannot write go.mod")?;
     let output = Command::new("go")

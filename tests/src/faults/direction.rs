@@ -1,8 +1,8 @@
 //! The bytes of one connection in one direction.
 
 use std::io;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use tokio::io::AsyncWriteExt;
 use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::sync::{mpsc, watch};
@@ -57,7 +57,7 @@ impl Direction<'_> {
     }
 
     fn write_some(&self, to: &WriteHalf<'_>, bytes: &[u8]) -> Result<usize, Ending> {
-        let mut carried = self.carried.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut carried = self.carried.lock();
         let count = match to.try_write(bytes) {
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::fmt::Write;
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use base64::Engine;
@@ -14,6 +14,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
 use super::cgi::{self, Answer, Backend};
@@ -141,7 +142,7 @@ impl GitHttp {
 
     /// Every request so far, refused ones too: `GET /repository.git/info/refs?service=git-upload-pack`.
     pub fn requests(&self) -> Vec<String> {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.requests.lock().clone()
     }
 }
 
@@ -190,7 +191,7 @@ async fn run(listener: TcpListener, tls: Option<Tls>, site: Arc<Site>) {
 impl Site {
     async fn answer(&self, request: Request<Incoming>) -> Answer {
         let line = format!("{} {}", request.method(), request.uri());
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+        self.requests.lock().push(line);
         if !self.door.lets_in(&request) {
             return refusal();
         }

@@ -5,10 +5,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
+use super::containerd;
 use crate::assets::{self, Tool};
 use crate::supervisor::{Process, Server, Supervisor, while_running};
 
-/// Runs inside the new namespaces. `$1` is the node's address, `$2` a file to make when all is done.
+/// Runs inside the new namespaces. `$1` is the node's address, `$2` a file to make when all is done, `$3` containerd's socket.
+///
+/// The part of kubelet that counts what pods send looks for containerd at one place only, so a link stands there.
 ///
 /// Private `/run`, `/var/lib` and `/var/log` take what containerd, runc, CNI and kubelet write to fixed places. The kernel may lack
 /// dummy links, so a bridge carries the address and the default route, which the API server and kubelet insist on.
@@ -16,6 +19,8 @@ const SET_UP: &str = r#"
 set -eu
 mount --make-rshared /
 mount -t tmpfs -o mode=755 tmpfs /run
+mkdir /run/containerd
+ln -s "$3" /run/containerd/containerd.sock
 mount -t tmpfs -o mode=755 tmpfs /var/lib
 mount -t tmpfs -o mode=755 tmpfs /var/log
 ip link set lo up
@@ -37,7 +42,8 @@ pub(super) async fn hold(supervisor: &Supervisor, address: Ipv4Addr) -> Result<P
     let holder = supervisor.spawn(
         Server::new("namespace", assets::tool(Tool::Unshare)?)
             .args(["--net", "--mount", "--propagation", "private", "--", "/bin/sh", "-c", SET_UP, "set-up"])
-            .args([address.to_string(), done.display().to_string()]),
+            .args([address.to_string(), done.display().to_string()])
+            .args([containerd::socket(supervisor).display().to_string()]),
     )?;
     while_running(&[&holder], Duration::from_secs(30), "the node's namespaces are set up", || async {
         done.metadata().map(drop).context("still at it")

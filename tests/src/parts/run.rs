@@ -11,6 +11,9 @@ use super::{Part, PartCommand, Registry, Verb};
 use crate::assets;
 use crate::shared_cluster::SharedCluster;
 
+/// The variable with the path of a file to which a test adds the line that sums it up. The lines are printed last.
+const SUMMARY: &str = "REEVE_SUMMARY";
+
 /// Runs the parts of a verb, all if `only` is empty. A part that fails does not keep the others from running.
 pub(crate) fn run(verb: Verb, only: &[String]) -> Result<ExitCode> {
     let mut ready = Vec::new();
@@ -27,12 +30,16 @@ pub(crate) fn run(verb: Verb, only: &[String]) -> Result<ExitCode> {
     }
     let cluster = verb.shares_cluster().then(SharedCluster::start).transpose()?;
     let mut failed = Vec::new();
-    for (part, variables) in &ready {
-        if let Err(error) = run_part(part, variables, cluster.as_ref()) {
+    let summary = tempfile::NamedTempFile::new().context("cannot make a file for what the parts sum up")?;
+    for (part, mut variables) in ready {
+        variables.push((SUMMARY.to_owned(), summary.path().to_owned()));
+        if let Err(error) = run_part(&part, &variables, cluster.as_ref()) {
             eprintln!("reeve-harness: {}: {error:#}", part.name);
-            failed.push(part.name.as_str());
+            failed.push(part.name);
         }
     }
+    let lines = std::fs::read_to_string(summary.path()).context("cannot read what the parts sum up")?;
+    print!("{lines}");
     if !failed.is_empty() {
         bail!("failed: {}", failed.join(", "));
     }

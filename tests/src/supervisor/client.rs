@@ -4,10 +4,11 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use parking_lot::Mutex;
 use rustix::process::Signal;
 
 use super::protocol::{Reply, Request, Server};
@@ -89,7 +90,7 @@ impl Supervisor {
     }
 
     fn ask(&self, request: &Request) -> Result<Reply> {
-        let mut pipe = self.inner.pipe.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pipe = self.inner.pipe.lock();
         let pipe = &mut *pipe;
         let requests = pipe.requests.as_mut().context("the supervising process was told to end")?;
         let mut line = serde_json::to_string(request).context("cannot write the request")?;
@@ -106,7 +107,7 @@ impl Supervisor {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        let pipe = self.pipe.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let pipe = self.pipe.get_mut();
         // Also in a thread that the test started, whose panic its watch does not see.
         if std::thread::panicking() {
             run_folder::mark_failed(&self.folder);

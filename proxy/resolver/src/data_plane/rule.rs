@@ -1,12 +1,13 @@
 //! A rule as a replica lives it: its settings, what is in flight, what waits, and how the last wake went.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use arc_swap::{ArcSwap, Guard};
 use jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
@@ -30,11 +31,11 @@ pub(crate) struct Signals {
 impl Signals {
     /// The rules whose targets may have to be woken, since this was asked last.
     pub(crate) fn take_wanted(&self) -> BTreeSet<RuleKey> {
-        std::mem::take(&mut *self.wanted.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.wanted.lock())
     }
 
     fn want(&self, key: &RuleKey) {
-        self.wanted.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
+        self.wanted.lock().insert(key.clone());
         self.wake.notify_one();
     }
 }
@@ -209,7 +210,7 @@ impl Rule {
         wake.report = Some(WakeReport {
             started_at: self.clock.timestamp(self.clock.elapsed(now)),
             cause: cause(),
-            replicas: settings.wake.as_ref().map_or(0, |wake| wake.replicas),
+            replicas: settings.wake.as_ref().map_or(0, |wake| wake.size.wake),
             scaled_ms: None,
             ready_ms: None,
             first_byte_ms: None,
@@ -230,7 +231,7 @@ impl Rule {
 
     /// So many pods of a lane take requests now.
     pub(crate) fn note_pods(&self, lane: Lane, pods: u32) {
-        let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lanes = self.lanes.lock();
         lanes.insert(lane, pods);
         let pods = lanes.values().sum();
         let before = self.pods.swap(pods, Ordering::SeqCst);
@@ -296,7 +297,7 @@ impl Rule {
     }
 
     fn wake(&self) -> MutexGuard<'_, WakeRecord> {
-        self.wake.lock().unwrap_or_else(PoisonError::into_inner)
+        self.wake.lock()
     }
 }
 

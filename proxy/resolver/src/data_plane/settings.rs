@@ -9,6 +9,8 @@ use reeve_crds::{Lenient, ScalingRule, WorkloadRef};
 
 use super::answer::{FixedResponse, StaticAnswers};
 use super::hold::Limits;
+use crate::scaler::is_scaled_job;
+use crate::wake_size::WakeSize;
 
 /// What the mode of a rule asks of a replica.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -73,9 +75,7 @@ pub(crate) enum PodProbe {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct WakeSettings {
     pub(crate) target: WorkloadRef,
-    pub(crate) replicas: i32,
-    pub(crate) held_per_replica: i32,
-    pub(crate) max: i32,
+    pub(crate) size: WakeSize,
 }
 
 impl Settings {
@@ -104,12 +104,9 @@ impl Settings {
                 (ReadinessSource::Probe, None) => PodProbe::Connect,
                 (ReadinessSource::Probe, Some(path)) => PodProbe::Get(path.clone()),
             },
-            wake: target.map(|target| WakeSettings {
-                target,
-                replicas: spec.replicas.wake,
-                held_per_replica: spec.replicas.held_per_replica,
-                max: spec.replicas.limit(),
-            }),
+            wake: target
+                .filter(|target| !is_scaled_job(target))
+                .map(|target| WakeSettings { target, size: WakeSize::of(spec) }),
         }
     }
 }

@@ -4,11 +4,12 @@
 //! hyper drops a `content-length` beside a `transfer-encoding` without a word. A proxy in front of us may have believed
 //! the other one, and what it took for a body we would take for the next request.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::FutureExt;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::io::{AsyncRead, AsyncWrite, Interest, Ready};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
@@ -107,7 +108,7 @@ impl Tap {
     }
 
     fn lock(&self) -> MutexGuard<'_, Head> {
-        self.head.lock().unwrap_or_else(PoisonError::into_inner)
+        self.head.lock()
     }
 }
 

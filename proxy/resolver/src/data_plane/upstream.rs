@@ -3,12 +3,13 @@
 //! A request that a pod never saw comes back with its error, to be sent elsewhere; any other failure is final.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http::{Request, Response, Version};
 use hyper::body::Incoming;
+use parking_lot::Mutex;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 
@@ -107,7 +108,7 @@ impl Endpoint {
     }
 
     pub(crate) async fn connect(&self) -> std::io::Result<TcpStream> {
-        let spare = lock(&self.spare).take();
+        let spare = self.spare.lock().take();
         if let Some(stream) = spare {
             return Ok(stream);
         }
@@ -119,25 +120,25 @@ impl Endpoint {
 
     /// Keeps what a probe opened for the next request.
     pub(crate) fn keep(&self, stream: TcpStream) {
-        *lock(&self.spare) = Some(stream);
+        *self.spare.lock() = Some(stream);
     }
 
     /// Forgets connections that nobody uses; those in use are not touched.
     pub(crate) fn close_idle(&self) {
-        lock(&self.idle).clear();
-        lock(&self.spare).take();
+        self.idle.lock().clear();
+        self.spare.lock().take();
         self.http2.forget();
     }
 
     /// Closes connections that were idle for long.
     pub(crate) fn sweep(&self, now: Instant) {
-        lock(&self.idle).retain(|idle| now.duration_since(idle.since) < IDLE_FOR);
+        self.idle.lock().retain(|idle| now.duration_since(idle.since) < IDLE_FOR);
     }
 
     /// The connection that was used last: the others may grow old and be closed.
     fn take_idle(&self) -> Option<Box<Http1>> {
         let now = Instant::now();
-        let mut idle = lock(&self.idle);
+        let mut idle = self.idle.lock();
         let last = idle.pop()?;
         if now.duration_since(last.since) < IDLE_FOR {
             return Some(last.connection);
@@ -148,7 +149,7 @@ impl Endpoint {
     }
 
     fn put_idle(&self, connection: Box<Http1>) {
-        let mut idle = lock(&self.idle);
+        let mut idle = self.idle.lock();
         if idle.len() < IDLE_AT_MOST {
             idle.push(Idle { connection, since: Instant::now() });
         }
@@ -174,8 +175,4 @@ impl Drop for Load {
     fn drop(&mut self) {
         self.endpoint.load.fetch_sub(1, Ordering::Relaxed);
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

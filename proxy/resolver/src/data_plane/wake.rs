@@ -23,16 +23,6 @@ const FIELD_MANAGER: &str = "reeve-resolver-wake";
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// How many replicas to ask for, if the target stands at zero: enough for those who wait, within the rule's bounds.
-pub(crate) fn replicas_for(standing: i32, held: u32, settings: &WakeSettings) -> Option<i32> {
-    if standing != 0 {
-        return None;
-    }
-    let per_replica = u32::try_from(settings.held_per_replica).ok().filter(|count| *count > 0);
-    let for_held = per_replica.map_or(0, |count| i32::try_from(held.div_ceil(count)).unwrap_or(i32::MAX));
-    Some(settings.replicas.max(for_held.min(settings.max)))
-}
-
 /// When which rule is looked at next. Pure.
 #[derive(Debug, Default)]
 pub(crate) struct WakePlan {
@@ -161,7 +151,11 @@ impl Scales {
         let api = Api::<DynamicObject>::namespaced_with(self.client.clone(), &rule.key.namespace, &kind);
         let scale = api.get_scale(name).await.map_err(|cause| WakeError::Read(name.clone(), Box::new(cause)))?;
         let standing = scale.spec.and_then(|spec| spec.replicas).unwrap_or_default();
-        let Some(replicas) = replicas_for(standing, rule.room.held(), settings) else { return Ok(None) };
+        // It does not stand at zero: it is left alone.
+        if standing != 0 {
+            return Ok(None);
+        }
+        let replicas = settings.size.replicas(rule.room.held());
         // Refused if anything was written since it was read.
         let patch = json!({
             "metadata": { "resourceVersion": scale.metadata.resource_version },
@@ -201,28 +195,6 @@ impl Scales {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn settings(replicas: i32, held_per_replica: i32, max: i32) -> WakeSettings {
-        let target = WorkloadRef { api_version: "apps/v1".into(), kind: "Deployment".into(), name: "shop".into() };
-        WakeSettings { target, replicas, held_per_replica, max }
-    }
-
-    #[test]
-    fn a_target_that_does_not_stand_at_zero_is_left_alone() {
-        assert_eq!(replicas_for(1, 100, &settings(3, 0, 3)), None);
-    }
-
-    #[test]
-    fn a_wake_starts_as_many_as_the_rule_says() {
-        assert_eq!(replicas_for(0, 100, &settings(3, 0, 3)), Some(3));
-    }
-
-    #[test]
-    fn a_crowd_starts_more_up_to_the_most_there_may_be() {
-        assert_eq!(replicas_for(0, 100, &settings(1, 30, 10)), Some(4));
-        assert_eq!(replicas_for(0, 1000, &settings(1, 30, 10)), Some(10));
-        assert_eq!(replicas_for(0, 1, &settings(2, 30, 10)), Some(2));
-    }
 
     #[tokio::test(start_paused = true)]
     async fn one_attempt_at_a_time_and_fewer_of_them_the_longer_it_takes() {

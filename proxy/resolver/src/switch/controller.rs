@@ -1,23 +1,27 @@
 //! One term of the switch: which rules are reconciled at when, each by one task at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use kube::Client;
 use kube::runtime::events::{Recorder, Reporter};
+use parking_lot::Mutex;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval, sleep_until, timeout};
 use tracing::info;
 
 use super::execute::Edge;
+use super::keda::KedaState;
 use super::machine::Machine;
 use super::reports::Reports;
 use super::rule::Reconciled;
+use super::selection::ReservedCache;
 use super::world::World;
 use crate::report::RuleKey;
+use crate::scaler::Offers;
 
 /// How often the silence of replicas is reconciled at.
 const TICK: Duration = Duration::from_secs(1);
@@ -31,9 +35,19 @@ pub(super) struct Controller {
     pub(super) edge: Edge,
     pub(super) world: World,
     pub(super) reports: Reports,
+    pub(super) scaler: ScalerPlace,
+    pub(super) reserved: ReservedCache,
     pub(super) recorder: Recorder,
     /// Ports given out in this term that may not be seen in a status yet.
     pub(super) given_ports: Mutex<BTreeMap<RuleKey, BTreeSet<i32>>>,
+}
+
+/// What KEDA is answered, and where it asks.
+#[derive(Clone, Debug)]
+pub(super) struct ScalerPlace {
+    pub(super) offers: Offers,
+    /// Host and port.
+    pub(super) address: String,
 }
 
 /// What is remembered of a rule between two looks.
@@ -53,13 +67,17 @@ pub(super) struct Memory {
     pub(super) written: Option<Arc<reeve_crds::ScalingRule>>,
     /// Whether pods can have connections that bypass the resolver.
     pub(super) silence: super::quiet::Silence,
+    /// What a rule that only observes would have done.
+    pub(super) observing: Option<super::observing::Observing>,
     pub(super) status_written: Option<Timestamp>,
     pub(super) failures: u32,
+    /// Why KEDA's object could not be written, and when that is tried again.
+    pub(super) keda_failure: Option<(KedaState, Timestamp)>,
 }
 
 impl Controller {
     /// Leads until the term ends and all of this is dropped.
-    pub(super) async fn run(client: Client, reports: Reports) {
+    pub(super) async fn run(client: Client, reports: Reports, scaler: ScalerPlace) {
         reports.open(Timestamp::now());
         let mut watches = JoinSet::new();
         let world = World::watch(&client, &reports.queue, &mut watches).await;
@@ -71,6 +89,8 @@ impl Controller {
             given_ports: Mutex::default(),
             world,
             reports,
+            scaler,
+            reserved: ReservedCache::default(),
         });
         controller.reports.queue.push_all();
         let watching = Arc::clone(&controller);
@@ -81,7 +101,7 @@ impl Controller {
     /// Finds dead replicas, and has every rule reconciled at when one falls silent or goes.
     async fn watch_replicas(&self) {
         let mut tick = interval(TICK);
-        let mut were_silent = BTreeSet::new();
+        let (mut were_silent, mut was_informed) = (BTreeSet::new(), (false, false));
         loop {
             tick.tick().await;
             let now = Timestamp::now();
@@ -99,14 +119,18 @@ impl Controller {
             let names: BTreeSet<String> = silent.into_iter().map(|(replica, _)| replica).collect();
             changed |= names != were_silent;
             were_silent = names;
+            // What was unknown to a new leader is known from now on, though no report says anything new.
+            let is_informed = self.reports.with(|replicas| replicas.has_listened(now)).unwrap_or_default();
+            changed |= is_informed != was_informed;
+            was_informed = is_informed;
             if changed {
                 self.reports.queue.push_all();
             }
         }
     }
 
-    pub(super) fn ports_given(&self) -> std::sync::MutexGuard<'_, BTreeMap<RuleKey, BTreeSet<i32>>> {
-        self.given_ports.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn ports_given(&self) -> parking_lot::MutexGuard<'_, BTreeMap<RuleKey, BTreeSet<i32>>> {
+        self.given_ports.lock()
     }
 }
 
@@ -170,6 +194,7 @@ impl Looks {
         let Reconciled::Stays { memory, again_in } = reconciled else {
             self.entries.remove(&key);
             self.controller.ports_given().remove(&key);
+            self.controller.scaler.offers.remove(&key);
             return;
         };
         let Some(entry) = self.entries.get_mut(&key) else { return };

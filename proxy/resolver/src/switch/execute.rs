@@ -8,7 +8,7 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
 use kube::{Api, Client, ResourceExt};
-use reeve_crds::{ScalingRule, WorkloadRef};
+use reeve_crds::{Reason, ScalingRule, WorkloadRef};
 use serde_json::{Value, json};
 use tracing::{debug, info};
 
@@ -16,6 +16,7 @@ use super::objects::{self, Resolver};
 use super::quiet::{self, Sample};
 use super::snapshot::Snapshot;
 use super::{names, probe};
+use crate::scaler::is_scaled_job;
 
 /// Something could not be done; it is tried again.
 #[derive(Debug, thiserror::Error)]
@@ -41,16 +42,47 @@ pub(super) enum SwitchError {
 impl SwitchError {
     /// Whether somebody else wrote first, so that the objects must be read again.
     pub(super) fn is_conflict(&self) -> bool {
-        matches!(self, Self::Api { cause, .. } if matches!(&**cause, kube::Error::Api(status) if status.code == 409 || status.code == 422))
+        matches!(self.code(), Some(409 | 422))
+    }
+
+    /// Whether the object is not what was read any more.
+    pub(super) fn is_conflict_of_versions(&self) -> bool {
+        self.code() == Some(409)
+    }
+
+    /// Why, in one word for a condition.
+    pub(super) fn reason(&self) -> Reason {
+        match self.code() {
+            Some(403) if self.is_by_webhook() => Reason::RefusedByWebhook,
+            Some(403) => Reason::Forbidden,
+            Some(404) => Reason::MissingKind,
+            Some(400..=499) if self.is_by_webhook() => Reason::RefusedByWebhook,
+            Some(422) => Reason::Invalid,
+            _ => Reason::Failed,
+        }
+    }
+
+    fn is_by_webhook(&self) -> bool {
+        matches!(self, Self::Api { cause, .. } if matches!(&**cause, kube::Error::Api(status) if status.message.contains("admission webhook")))
+    }
+
+    fn code(&self) -> Option<u16> {
+        match self {
+            Self::Api { cause, .. } | Self::Kind { cause, .. } => match &**cause {
+                kube::Error::Api(status) => Some(status.code),
+                _ => None,
+            },
+            Self::Ports { .. } => None,
+        }
     }
 }
 
-fn failed(doing: &'static str, object: impl Into<String>) -> impl FnOnce(kube::Error) -> SwitchError {
+pub(super) fn failed(doing: &'static str, object: impl Into<String>) -> impl FnOnce(kube::Error) -> SwitchError {
     let object = object.into();
     move |cause| SwitchError::Api { doing, object, cause: Box::new(cause) }
 }
 
-fn is_missing<T>(result: &Result<T, kube::Error>) -> bool {
+pub(super) fn is_missing<T>(result: &Result<T, kube::Error>) -> bool {
     matches!(result, Err(kube::Error::Api(status)) if status.code == 404)
 }
 
@@ -163,7 +195,9 @@ impl Edge {
 
     /// Writes the scale. A scale to zero is written only over the scale that was decided about.
     pub(super) async fn scale(&self, snapshot: &Snapshot, replicas: i32) -> Result<(), SwitchError> {
-        let Some(target) = &snapshot.target.reference else { return Ok(()) };
+        let Some(target) = snapshot.target.reference.as_ref().filter(|target| !is_scaled_job(target)) else {
+            return Ok(());
+        };
         let name = format!("{} {}", target.kind, target.name);
         let api = self.scalable(snapshot, target).await?;
         let live = api.get_scale(&target.name).await.map_err(failed("read the scale of", &name))?;
@@ -279,7 +313,7 @@ impl Edge {
     }
 }
 
-fn params() -> PostParams {
+pub(super) fn params() -> PostParams {
     PostParams { field_manager: Some(names::FIELD_MANAGER.to_owned()), ..PostParams::default() }
 }
 

@@ -13,10 +13,12 @@ mod leave;
 mod observed;
 mod sleep;
 
-pub use observed::{Extent, HandOver, Intent, Observed, Policy, Slice, Traffic};
+pub use observed::{Asked, Extent, HandOver, Intent, Observed, Policy, SleepBy, Slice, Traffic};
 
 /// How long the barrier before a sleep may stand before it is lifted again.
 const DRAIN_WITHIN: Duration = Duration::from_secs(10);
+/// How long KEDA may take from an answer of ours to what it writes.
+const KEDA_ACTS_WITHIN: Duration = Duration::from_secs(10);
 /// How long kube-proxies may take to notice that the resolver is out, before its listeners are closed.
 const LINGER: Duration = Duration::from_secs(10);
 /// How long a target that should serve by itself is waited for before the resolver goes anyway.
@@ -74,6 +76,10 @@ pub struct Machine {
     looks: u32,
     /// Not before then does it try to sleep again.
     sleep_not_before: Option<Timestamp>,
+    /// Whether KEDA is to be told that the target may sleep.
+    asks_keda: bool,
+    /// The switch before this one may have told KEDA so until then.
+    keda_may_know: Option<Timestamp>,
 }
 
 impl Machine {
@@ -90,7 +96,17 @@ impl Machine {
             _ => TrafficMode::Entering,
         };
         let (mode, since) = status.unwrap_or_else(|| (derived(), now));
-        Self { mode, since, restore, proven: false, busy_since: None, looks: 0, sleep_not_before: None }
+        Self {
+            mode,
+            since,
+            restore,
+            proven: false,
+            busy_since: None,
+            looks: 0,
+            sleep_not_before: None,
+            asks_keda: false,
+            keda_may_know: (mode == TrafficMode::Draining).then_some(now),
+        }
     }
 
     pub fn mode(&self) -> TrafficMode {
@@ -99,6 +115,21 @@ impl Machine {
 
     pub fn since(&self) -> Timestamp {
         self.since
+    }
+
+    /// Whether a person got what they asked for. A sleep is refused to who asks while it is too busy for the resolver.
+    pub fn has_answered(&self, policy: &Policy) -> bool {
+        let leaves = policy.intent != Intent::Govern;
+        match policy.asked {
+            None => true,
+            Some(Asked::Wake) => leaves || !matches!(self.mode, TrafficMode::Draining | TrafficMode::Asleep),
+            Some(Asked::Sleep) => leaves || matches!(self.mode, TrafficMode::Asleep | TrafficMode::HandingOver),
+        }
+    }
+
+    /// Whether KEDA is to be told that the target may sleep: all replicas hold what comes.
+    pub fn asks_keda(&self) -> bool {
+        self.asks_keda
     }
 
     /// Whether fresh connections were seen to reach the resolver alone.
@@ -142,6 +173,8 @@ impl Machine {
         let was = std::mem::replace(&mut self.mode, mode);
         self.since = now;
         self.busy_since = None;
+        self.asks_keda = false;
+        self.keda_may_know = None;
         if matches!(mode, TrafficMode::Entering | TrafficMode::Direct | TrafficMode::Untouched | TrafficMode::FailOpen)
         {
             self.proven = false;
@@ -180,8 +213,8 @@ impl Machine {
     }
 
     fn should_enter(&self, o: &Observed, now: Timestamp) -> bool {
-        // Nobody serves: brought to zero, or all of it broken. What comes is held from now on.
-        let unserved = o.direct_pods == 0;
+        // Nobody serves: brought to zero, or all of it broken, or about to be at a person's word. What comes is held.
+        let unserved = o.direct_pods == 0 || o.policy.asked == Some(Asked::Sleep);
         match o.policy.hand_over {
             None => true,
             Some(policy) => unserved || elapsed(self.since, now) >= self.look_after(policy),
@@ -243,7 +276,8 @@ impl Machine {
             return self.turn(TrafficMode::Waking, now);
         }
         let mut effects = mend_path(o).unwrap_or_default();
-        if o.replicas == Some(0) && (o.held > 0 || o.policy.keep_awake) {
+        let wanted = o.held > 0 || o.policy.keep_awake || o.policy.asked == Some(Asked::Wake);
+        if o.replicas == Some(0) && wanted {
             effects.push(Effect::Scale { replicas: o.policy.wake });
         }
         effects

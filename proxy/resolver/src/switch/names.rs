@@ -2,6 +2,8 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use reeve_crds::WorkloadRef;
+
 pub(super) use reeve_crds::scaling_rule::CAPTURE_KEY;
 
 /// On a captured Service: since when. Pods that are older may have connections that bypass the resolver.
@@ -29,6 +31,14 @@ pub(super) fn slice(service: &str, family: &str) -> String {
     suffixed(service, &format!("reeve-{}", family.to_lowercase()))
 }
 
+/// The rule that a selecting rule makes for a target.
+pub(super) fn child(parent: &str, target: &WorkloadRef) -> String {
+    match target.kind.as_str() {
+        "Deployment" => suffixed(parent, &target.name),
+        kind => suffixed(parent, &format!("{}-{}", target.name, kind.to_lowercase())),
+    }
+}
+
 /// Cut where it would be too long, and then told from others by a hash.
 fn suffixed(name: &str, suffix: &str) -> String {
     let whole = format!("{name}-{suffix}");
@@ -36,10 +46,13 @@ fn suffixed(name: &str, suffix: &str) -> String {
         return whole;
     }
     let mut hasher = DefaultHasher::new();
-    name.hash(&mut hasher);
+    (name, suffix).hash(&mut hasher);
     let hash = format!("{:08x}", hasher.finish() & 0xffff_ffff);
+    // A suffix that is a name itself may be too long as well.
+    let suffix = suffix.get(..suffix.len().min(LABEL / 2)).unwrap_or_default().trim_end_matches('-');
     let room = LABEL.saturating_sub(suffix.len() + hash.len() + 2);
-    format!("{}-{hash}-{suffix}", name.get(..room).unwrap_or_default().trim_end_matches('-'))
+    let name = name.get(..room.min(name.len())).unwrap_or_default().trim_end_matches('-');
+    format!("{name}-{hash}-{suffix}")
 }
 
 #[cfg(test)]
@@ -53,5 +66,10 @@ mod tests {
         let (long, longer) = ("a".repeat(63), format!("{}b", "a".repeat(62)));
         assert!(shadow(&long).len() <= LABEL);
         assert_ne!(shadow(&long), shadow(&longer));
+        let target =
+            |name: &str| WorkloadRef { api_version: "apps/v1".into(), kind: "Deployment".into(), name: name.into() };
+        assert_eq!(child("all", &target("web")), "all-web");
+        let (one, other) = (child(&long, &target(&long)), child(&long, &target(&longer)));
+        assert!(one.len() <= LABEL && one != other, "{one} {other}");
     }
 }

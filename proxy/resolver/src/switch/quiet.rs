@@ -32,6 +32,8 @@ struct Counter {
     bytes: u64,
     at: Timestamp,
     silent_since: Option<Timestamp>,
+    /// Whether two samples were compared.
+    compared: bool,
 }
 
 /// Bytes that a pod has sent and received, as the kubelet counted them at a time.
@@ -66,28 +68,56 @@ impl Silence {
 
     /// Takes the counters of the old pods; whether all of them were silent for `idle_after`.
     pub(super) fn is_quiet(&mut self, pods: &[(&Pod, Option<Sample>)], idle_after: Duration, now: Timestamp) -> bool {
+        match self.observe(pods) {
+            Quiet::Since(since) => Duration::try_from(now.duration_since(since)).unwrap_or_default() >= idle_after,
+            Quiet::Unknown | Quiet::Busy => pods.is_empty(),
+        }
+    }
+
+    /// Takes the counters of pods; since when all of them are silent.
+    pub(super) fn observe(&mut self, pods: &[(&Pod, Option<Sample>)]) -> Quiet {
         self.pods.retain(|uid, _| pods.iter().any(|(pod, _)| pod.uid().as_deref() == Some(uid)));
-        let mut quiet = true;
+        let mut quiet = None;
         for (pod, sample) in pods {
             let uid = pod.uid().unwrap_or_default();
             let Some(sample) = sample else {
                 self.pods.remove(&uid);
-                quiet = false;
+                quiet = Some(Quiet::Unknown.or_worse(quiet));
                 continue;
             };
             let next =
                 self.pods.get(&uid).map_or_else(|| first(*sample), |counter| counter.next(*sample, allowance(pod)));
             self.pods.insert(uid, next);
-            let silent =
-                next.silent_since.map(|since| Duration::try_from(now.duration_since(since)).unwrap_or_default());
-            quiet &= silent.is_some_and(|silent| silent >= idle_after);
+            quiet = Some(next.quiet().or_worse(quiet));
         }
-        quiet
+        quiet.unwrap_or(Quiet::Unknown)
+    }
+}
+
+/// What counters say of pods.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Quiet {
+    /// Of one of them nobody knows, and of none is it known that it is called.
+    Unknown,
+    Busy,
+    /// All are silent, the last of them since then.
+    Since(Timestamp),
+}
+
+impl Quiet {
+    /// Of several pods that which keeps them awake counts.
+    fn or_worse(self, other: Option<Self>) -> Self {
+        match (self, other) {
+            (_, None) => self,
+            (Self::Busy, _) | (_, Some(Self::Busy)) => Self::Busy,
+            (Self::Unknown, _) | (_, Some(Self::Unknown)) => Self::Unknown,
+            (Self::Since(one), Some(Self::Since(other))) => Self::Since(one.max(other)),
+        }
     }
 }
 
 fn first(sample: Sample) -> Counter {
-    Counter { bytes: sample.bytes, at: sample.at, silent_since: None }
+    Counter { bytes: sample.bytes, at: sample.at, silent_since: None, compared: false }
 }
 
 impl Counter {
@@ -99,7 +129,15 @@ impl Counter {
         #[expect(clippy::cast_precision_loss, reason = "a rate of bytes needs no more precision")]
         let rate = sample.bytes.saturating_sub(self.bytes) as f64 / seconds;
         let silent_since = (rate <= allowance).then(|| self.silent_since.unwrap_or(self.at));
-        Self { bytes: sample.bytes, at: sample.at, silent_since }
+        Self { bytes: sample.bytes, at: sample.at, silent_since, compared: true }
+    }
+
+    fn quiet(self) -> Quiet {
+        match self.silent_since {
+            Some(since) => Quiet::Since(since),
+            None if self.compared => Quiet::Busy,
+            None => Quiet::Unknown,
+        }
     }
 }
 

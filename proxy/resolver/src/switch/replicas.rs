@@ -108,6 +108,12 @@ impl Replicas {
         changed
     }
 
+    /// Whether a new leader has listened for long enough to know what passes, and for long enough to know who is there.
+    pub(super) fn has_listened(&self, now: Timestamp) -> (bool, bool) {
+        let listened = since(self.started, now);
+        (listened >= SILENT_AFTER, listened >= LISTEN_FIRST)
+    }
+
     /// Replicas that are silent, with an address at which they should listen.
     pub(super) fn silent(&self, now: Timestamp) -> Vec<(String, Option<SocketAddr>)> {
         let silent = self.known.values().filter(|known| is_silent(known, now));

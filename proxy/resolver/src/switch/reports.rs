@@ -1,12 +1,13 @@
 //! Where replicas report: `POST /v1/replicas/{name}`. Only the leader listens; anybody else says so.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use reeve_process::server::Server;
 use tokio::sync::Notify;
 use tracing::warn;
@@ -33,19 +34,19 @@ pub(super) struct Waiting {
 
 impl Queue {
     pub(super) fn push(&self, keys: impl IntoIterator<Item = RuleKey>) {
-        lock(&self.keys).keys.extend(keys);
+        self.keys.lock().keys.extend(keys);
         self.filled.notify_one();
     }
 
     pub(super) fn push_all(&self) {
-        lock(&self.keys).all = true;
+        self.keys.lock().all = true;
         self.filled.notify_one();
     }
 
     /// Waits until there is something, and takes all of it.
     pub(super) async fn next_batch(&self) -> Waiting {
         loop {
-            let waiting = std::mem::take(&mut *lock(&self.keys));
+            let waiting = std::mem::take(&mut *self.keys.lock());
             if waiting.all || !waiting.keys.is_empty() {
                 return waiting;
             }
@@ -64,17 +65,17 @@ pub(super) struct Reports {
 impl Reports {
     /// Listens from now on.
     pub(super) fn open(&self, now: Timestamp) {
-        *lock(&self.replicas) = Some(Replicas::new(now));
+        *self.replicas.lock() = Some(Replicas::new(now));
     }
 
     /// Sends replicas elsewhere.
     pub(super) fn close(&self) {
-        *lock(&self.replicas) = None;
+        *self.replicas.lock() = None;
     }
 
     /// Reads or changes what is known, if this process leads.
     pub(super) fn with<T>(&self, look: impl FnOnce(&mut Replicas) -> T) -> Option<T> {
-        lock(&self.replicas).as_mut().map(look)
+        self.replicas.lock().as_mut().map(look)
     }
 
     /// Serves for ever.
@@ -120,9 +121,4 @@ impl Reports {
         }
         StatusCode::NO_CONTENT
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Whole between any two calls.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -6,16 +6,23 @@ use std::time::Duration;
 use jiff::Timestamp;
 use kube::runtime::events::{Event as Notice, EventType};
 use kube::{Resource, ResourceExt};
-use reeve_crds::ScalingRule;
 use reeve_crds::scaling_rule::status::TrafficMode;
+use reeve_crds::{ScalingRule, WorkloadRef};
 use tracing::{debug, info, warn};
 
 use super::controller::{Controller, Memory};
 use super::execute::SwitchError;
-use super::machine::{Effect, Event, Intent, Machine, Observed};
+use super::keda::Plan;
+use super::machine::{Asked, Effect, Event, Intent, Machine, Observed};
+use super::observing::Observing;
 use super::snapshot::Snapshot;
 use super::{names, ports, status, target};
 use crate::report::RuleKey;
+use crate::scaler::is_scaled_job;
+
+mod keda_steps;
+
+use keda_steps::{keda_state, soon};
 
 /// A look that changes the mode looks again at once; this many times at most.
 const ROUNDS: usize = 16;
@@ -79,10 +86,19 @@ impl Controller {
         if snapshot.rule.metadata.deletion_timestamp.is_some() && !has_finalizer {
             return Ok(Next::Gone);
         }
-        if let Some(named) = snapshot.target.reference.clone().filter(|named| !target::is_watched(named)) {
+        if snapshot.rule.spec.selector.is_some() {
+            self.select(&snapshot).await?;
+            return Ok(Next::At(None));
+        }
+        let is_polled = |named: &WorkloadRef| !target::is_watched(named) && !is_scaled_job(named);
+        if let Some(named) = snapshot.target.reference.clone().filter(is_polled) {
             snapshot.target.replicas = self.edge.replicas(&snapshot, &named).await?;
         }
         snapshot.pods_quiet = self.are_pods_quiet(&snapshot, memory).await?;
+        // From here on no answer to KEDA overtakes what is decided.
+        snapshot.keda_told = self.scaler.offers.withdraw_sleep(key);
+        let plan = snapshot.keda_plan(&self.scaler.address);
+        snapshot.keda = keda_state(&plan, memory);
         let now = Timestamp::now();
         let Some(observed) = self.reports.with(|replicas| snapshot.observe(replicas, now)) else {
             return Ok(Next::At(None));
@@ -90,13 +106,17 @@ impl Controller {
         if observed.policy.intent == Intent::Govern && self.prepare(&snapshot, has_finalizer, memory).await? {
             return Ok(Next::Again);
         }
+        self.observe_pods(&snapshot, memory, &observed, now).await?;
         let machine = memory.machine.get_or_insert_with(|| recover(&snapshot, &observed, now));
         let effects = machine.step(Event::Observed(Box::new(observed.clone())), now);
         debug!(rule = %key, mode = ?machine.mode(), ?effects, ?observed, "looked");
-        let next = self.carry_out(&snapshot, memory, &effects).await?;
-        if !matches!(next, Next::Again) {
-            self.write_seen(&snapshot, memory, &observed, now).await?;
+        let next = self.carry_out(&snapshot, memory, &observed, &effects, &plan).await?;
+        self.make_offer(&snapshot, memory, &observed);
+        if matches!(next, Next::Again | Next::Gone) {
+            return Ok(next);
         }
+        let next = self.ask_keda(&snapshot, memory, &plan, next).await;
+        self.write_seen(&snapshot, memory, &observed, now).await?;
         Ok(next)
     }
 
@@ -146,13 +166,15 @@ impl Controller {
         &self,
         snapshot: &Snapshot,
         memory: &mut Memory,
+        observed: &Observed,
         effects: &[Effect],
+        plan: &Plan,
     ) -> Result<Next, SwitchError> {
         let mut at = None;
         for effect in effects {
             match effect {
                 Effect::SetMode { mode, restore } => {
-                    self.set_mode(snapshot, memory, *mode, *restore).await?;
+                    self.set_mode(snapshot, memory, observed, *mode, *restore).await?;
                     return Ok(Next::Again);
                 }
                 Effect::EnsureShadow => self.edge.ensure_shadows(snapshot).await?,
@@ -170,6 +192,7 @@ impl Controller {
                     }
                 }
                 Effect::Scale { replicas } => self.edge.scale(snapshot, *replicas).await?,
+                Effect::Finish if self.owes_keda(snapshot, plan).await? => at = Some(soon()),
                 Effect::Finish => {
                     self.edge.finish(snapshot).await?;
                     return Ok(Next::Gone);
@@ -177,13 +200,13 @@ impl Controller {
                 Effect::LookAt(time) => at = Some(*time),
             }
         }
-        let unwatched = snapshot.target.reference.as_ref().is_some_and(|named| !target::is_watched(named));
+        let is_polled = |named: &WorkloadRef| !target::is_watched(named) && !is_scaled_job(named);
+        let unwatched = snapshot.target.reference.as_ref().is_some_and(is_polled);
         let waits_for_pods = !snapshot.pods_quiet && matches!(snapshot.epoch(), Some((TrafficMode::Proxied, _)));
-        if unwatched || waits_for_pods {
-            let poll = Timestamp::now().saturating_add(POLL).unwrap_or(Timestamp::MAX);
-            at = Some(at.map_or(poll, |at| at.min(poll)));
-        }
-        Ok(Next::At(at))
+        let poll = Timestamp::now().saturating_add(POLL).unwrap_or(Timestamp::MAX);
+        let polls = (unwatched || waits_for_pods).then_some(poll);
+        let looks = memory.observing.as_ref().map(|one| one.next_look(snapshot.rule.spec.idle_after.into()));
+        Ok(Next::At([at, polls, looks].into_iter().flatten().min()))
     }
 
     async fn write_slice(&self, snapshot: &Snapshot) -> Result<(), SwitchError> {
@@ -200,11 +223,16 @@ impl Controller {
         &self,
         snapshot: &Snapshot,
         memory: &mut Memory,
+        observed: &Observed,
         mode: TrafficMode,
         restore: Option<i32>,
     ) -> Result<(), SwitchError> {
         let old = snapshot.rule.status.clone().unwrap_or_default();
-        let new = status::turned(&old, mode, restore, Timestamp::now());
+        let now = Timestamp::now();
+        let mut new = status::turned(&old, mode, restore, now);
+        if mode == TrafficMode::Waking && observed.policy.asked == Some(Asked::Wake) {
+            new.last_cold_start = Some(status::asked_for(observed.replicas.unwrap_or_default(), now));
+        }
         if let Some(patch) = status::difference(&old, &new) {
             memory.written = Some(Arc::new(self.edge.write_status(snapshot, &patch).await?));
         }
@@ -251,7 +279,8 @@ impl Controller {
         let Some(machine) = &memory.machine else { return Ok(()) };
         let old = snapshot.rule.status.clone().unwrap_or_default();
         let wake = self.reports.with(|replicas| replicas.wake(&snapshot.key())).flatten();
-        let new = status::seen(&old, snapshot, machine, observed, wake.as_ref(), now);
+        let besides = status::Besides { wake: wake.as_ref(), observing: memory.observing.as_ref() };
+        let new = status::seen(&old, snapshot, machine, observed, besides, now);
         let recently = memory
             .status_written
             .is_some_and(|written| Duration::try_from(now.duration_since(written)).unwrap_or_default() < STATUS_EVERY);
@@ -261,6 +290,34 @@ impl Controller {
         let Some(patch) = status::difference(&old, &new) else { return Ok(()) };
         memory.written = Some(Arc::new(self.edge.write_status(snapshot, &patch).await?));
         memory.status_written = Some(now);
+        Ok(())
+    }
+
+    /// Of a rule that only observes: what its pods send, and what it would have done.
+    async fn observe_pods(
+        &self,
+        snapshot: &Snapshot,
+        memory: &mut Memory,
+        observed: &Observed,
+        now: Timestamp,
+    ) -> Result<(), SwitchError> {
+        if !snapshot.only_observes() {
+            memory.observing = None;
+            return Ok(());
+        }
+        let totals = snapshot.rule.status.as_ref().and_then(|status| status.observed.as_ref());
+        let mut observing = memory.observing.take().unwrap_or_else(|| Observing::recover(totals, now));
+        if observing.next_look(observed.policy.idle_after) <= now {
+            let pods = self.edge.pods(snapshot).await?;
+            let mut samples = Vec::new();
+            for pod in &pods {
+                samples.push((pod, self.edge.network(pod).await));
+            }
+            let quiet = observing.silence.observe(&samples);
+            debug!(rule = %snapshot.key(), ?quiet, pods = samples.len(), "looked at what the pods send");
+            observing.step(quiet, &observed.policy, now);
+        }
+        memory.observing = Some(observing);
         Ok(())
     }
 

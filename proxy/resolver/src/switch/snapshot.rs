@@ -5,20 +5,25 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Service;
-use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::api::discovery::v1::{Endpoint, EndpointSlice};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::ResourceExt;
-use reeve_crds::ScalingRule;
 use reeve_crds::scaling_rule::path::HandOverPolicy;
 use reeve_crds::scaling_rule::status::{ResolverPort, TrafficMode};
 use reeve_crds::scaling_rule::{RuleMode, ScalingRuleSpec};
+use reeve_crds::{ScalingRule, annotation};
 
-use super::machine::{Extent, HandOver, Intent, Observed, Policy, Slice};
+use super::keda::{self, KedaState, Plan, ScaledJob, ScaledObject, Surroundings};
+use super::machine::{Asked, Extent, HandOver, Intent, Observed, Policy, SleepBy, Slice};
 use super::objects::{self, Resolver};
 use super::replicas::Replicas;
 use super::target::Target;
 use super::{names, windows};
 use crate::report::{RULE_LABEL, RuleKey, SERVICE_LABEL};
+use crate::scaler::is_scaled_job;
+
+/// How long KEDA may take beside its interval.
+const KEDA_SLACK: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// The objects of one rule.
 #[derive(Clone, Debug)]
@@ -35,6 +40,13 @@ pub(super) struct Snapshot {
     pub uncovered: Vec<String>,
     /// Whether no pod can have connections that bypass the resolver.
     pub pods_quiet: bool,
+    /// KEDA's objects in the rule's namespace; nothing while they are not known.
+    pub keda_objects: Option<Vec<Arc<ScaledObject>>>,
+    pub keda_jobs: Vec<Arc<ScaledJob>>,
+    /// How it stands with KEDA.
+    pub keda: KedaState,
+    /// When KEDA was last told that the target may sleep.
+    pub keda_told: Option<Timestamp>,
 }
 
 impl Snapshot {
@@ -85,9 +97,10 @@ impl Snapshot {
     pub(super) fn observe(&self, replicas: &Replicas, now: Timestamp) -> Observed {
         let usable = replicas.usable(&self.key(), &self.wanted_ports(), now);
         let epoch = self.epoch();
+        let held = replicas.held(&self.key());
         Observed {
-            policy: self.policy(now),
-            replicas: self.target.replicas,
+            policy: self.policy(held, now),
+            replicas: self.replicas(),
             shadow: self.has_shadows(),
             ready_pods: self.fewest(|service| self.ready(service, true)),
             direct_pods: self.fewest(|service| self.ready(service, false)),
@@ -96,8 +109,53 @@ impl Snapshot {
             slice: self.slice(usable.as_deref()),
             resolvers: usable.map(|usable| usable.len()),
             traffic: epoch.and_then(|epoch| replicas.traffic(&self.key(), epoch, now)),
-            held: replicas.held(&self.key()),
+            held,
             pods_quiet: self.pods_quiet,
+            keda_told: self.keda_told,
+        }
+    }
+
+    /// What is asked of KEDA, and how it stands with it.
+    pub(super) fn keda_plan(&self, scaler: &str) -> Plan {
+        let owner = self.owner();
+        keda::plan(&Surroundings {
+            rule: &self.rule,
+            owner: &owner,
+            target: self.target.reference.as_ref(),
+            objects: self.keda_objects.as_deref(),
+            jobs: &self.keda_jobs,
+            scaler,
+            is_unsupported: self.unsupported().is_some(),
+        })
+    }
+
+    pub(super) fn scales_jobs(&self) -> bool {
+        self.target.reference.as_ref().is_some_and(is_scaled_job)
+    }
+
+    /// Jobs have no scale: their pods count, and none of them is owed to anybody who leaves.
+    fn replicas(&self) -> Option<i32> {
+        if !self.scales_jobs() {
+            return self.target.replicas;
+        }
+        let terminates = |endpoint: &Endpoint| {
+            endpoint.conditions.as_ref().is_some_and(|conditions| conditions.terminating == Some(true))
+        };
+        let ours = self.our_slices();
+        let theirs = self.slices.iter().filter(|slice| !ours.iter().any(|ours| ours.name_any() == slice.name_any()));
+        let pods = theirs.flat_map(|slice| &slice.endpoints).filter(|endpoint| !terminates(endpoint)).count();
+        (self.intent() == Intent::Govern).then(|| i32::try_from(pods).unwrap_or(i32::MAX))
+    }
+
+    fn sleep_by(&self) -> SleepBy {
+        let Some(keda) = &self.rule.spec.keda else { return SleepBy::Switch };
+        match self.keda {
+            KedaState::Ready(_) if !self.scales_jobs() => {
+                // Right after an answer that it is awake it may still cool down when it asks next.
+                let polling = std::time::Duration::from(keda.polling_interval);
+                SleepBy::Keda { within: polling * 2 + KEDA_SLACK }
+            }
+            KedaState::Ready(_) | KedaState::NotReady { .. } | KedaState::Unused => SleepBy::Nobody,
         }
     }
 
@@ -110,16 +168,37 @@ impl Snapshot {
         })
     }
 
-    fn policy(&self, now: Timestamp) -> Policy {
+    fn policy(&self, held: u32, now: Timestamp) -> Policy {
         let spec = &self.rule.spec;
         Policy {
             intent: self.intent(),
             idle_after: spec.idle_after.into(),
             min_awake: spec.min_awake.into(),
-            wake: spec.replicas.wake,
+            wake: keda::wake_replicas(spec, held),
+            sleep_by: self.sleep_by(),
             hand_over: hand_over(spec),
+            asked: self.asked(),
             keep_awake: !self.uncovered.is_empty() || self.kept_awake(now).is_some(),
         }
+    }
+
+    /// What a person asked for and did not get yet; who asked for both wants it awake.
+    fn asked(&self) -> Option<Asked> {
+        let status = self.rule.status.as_ref();
+        let is_new = |name: &str, handled: Option<&String>| {
+            self.rule.annotations().get(name).is_some_and(|value| Some(value) != handled)
+        };
+        if is_new(annotation::WAKE, status.and_then(|status| status.last_handled_wake_at.as_ref())) {
+            return Some(Asked::Wake);
+        }
+        let slept = status.and_then(|status| status.last_handled_sleep_at.as_ref());
+        is_new(annotation::SLEEP, slept).then_some(Asked::Sleep)
+    }
+
+    /// Whether the rule touches nothing, and tells what it would have done.
+    pub(super) fn only_observes(&self) -> bool {
+        let spec = &self.rule.spec;
+        spec.mode == RuleMode::Observe && !spec.suspend && self.rule.metadata.deletion_timestamp.is_none()
     }
 
     fn intent(&self) -> Intent {

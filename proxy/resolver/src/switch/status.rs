@@ -2,14 +2,27 @@
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::ResourceExt;
 use reeve_crds::condition::{Condition, types};
 use reeve_crds::scaling_rule::status::{ColdStart, ScalingRuleStatus, TrafficMode};
-use reeve_crds::{Duration, Lenient, Reason, State};
+use reeve_crds::{Duration, Lenient, Reason, State, annotation};
 use serde_json::Value;
 
-use super::machine::{Machine, Observed};
+use super::keda::KedaState;
+use super::machine::{Asked, Machine, Observed};
+use super::observing::Observing;
 use super::snapshot::Snapshot;
 use crate::report::WakeReport;
+
+/// A wake at a person's word.
+pub(super) fn asked_for(replicas: i32, now: Timestamp) -> ColdStart {
+    ColdStart {
+        started_at: Timestamp::from_second(now.as_second()).ok().map(Time),
+        cause: Some("reeve wake".to_owned()),
+        replicas: Some(replicas),
+        ..ColdStart::default()
+    }
+}
 
 /// The status after a change of mode: what depends on it counts from here.
 pub(super) fn turned(
@@ -40,17 +53,25 @@ pub(super) fn turned(
     status
 }
 
+/// What a status tells beside what the machine decides by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Besides<'a> {
+    /// The last wake that a replica began.
+    pub(super) wake: Option<&'a WakeReport>,
+    pub(super) observing: Option<&'a Observing>,
+}
+
 /// The status with all that was seen.
 pub(super) fn seen(
     old: &ScalingRuleStatus,
     snapshot: &Snapshot,
     machine: &Machine,
     observed: &Observed,
-    wake: Option<&WakeReport>,
+    besides: Besides<'_>,
     now: Timestamp,
 ) -> ScalingRuleStatus {
     let generation = snapshot.rule.metadata.generation;
-    let (state, reason, message) = judge(snapshot, machine, observed, now);
+    let (state, reason, message) = judge(snapshot, machine, observed, besides.observing, now);
     let mut conditions = Vec::new();
     let mut add = |kind: &str, holds: Option<bool>, reason: Reason, message: String| {
         let status = holds.map_or("Unknown", |holds| if holds { "True" } else { "False" });
@@ -76,12 +97,21 @@ pub(super) fn seen(
         (Reason::Progressing, "the path through the resolver is not proven")
     };
     add(types::PROVEN, Some(machine.is_proven()), proven, why.to_owned());
-    if snapshot.rule.spec.keda.is_some() {
-        let why = "this version of the resolver does not speak with KEDA; it scales to replicas.wake by itself";
-        add(types::KEDA_READY, Some(false), Reason::Unsupported, why.to_owned());
+    match &snapshot.keda {
+        KedaState::Unused => {}
+        KedaState::Ready(object) => {
+            add(types::KEDA_READY, Some(true), Reason::Succeeded, format!("KEDA scales the target by {object}"));
+        }
+        KedaState::NotReady { reason, message, .. } => {
+            add(types::KEDA_READY, Some(false), *reason, message.chars().take(1024).collect());
+        }
     }
+    let (last_handled_wake_at, last_handled_sleep_at) = handled(old, snapshot, machine, observed);
     ScalingRuleStatus {
         observed_generation: generation,
+        last_handled_wake_at,
+        last_handled_sleep_at,
+        observed: besides.observing.map(Observing::totals).or_else(|| old.observed.clone()),
         state: Some(state),
         conditions,
         target: snapshot.target.reference.clone(),
@@ -89,7 +119,12 @@ pub(super) fn seen(
         resolvers: observed.resolvers.and_then(|usable| i32::try_from(usable).ok()),
         held: i32::try_from(observed.held).ok(),
         last_request_time: last_request(old, observed),
-        last_cold_start: wake.map(cold_start).or_else(|| old.last_cold_start.clone()),
+        last_cold_start: latest(besides.wake.map(cold_start), old.last_cold_start.as_ref()),
+        keda_object: match &snapshot.keda {
+            KedaState::Ready(object) => Some(object.clone()),
+            KedaState::NotReady { object, .. } => object.clone(),
+            KedaState::Unused => None,
+        },
         uncovered_services: snapshot.uncovered.iter().take(32).cloned().collect(),
         ..old.clone()
     }
@@ -101,6 +136,34 @@ fn last_request(old: &ScalingRuleStatus, observed: &Observed) -> Option<Time> {
     let seen = seen.and_then(|seen| Timestamp::from_second(seen.as_second()).ok());
     let old = old.last_request_time.as_ref().map(|time| time.0);
     seen.max(old).map(Time)
+}
+
+/// What people asked for, as far as they got it. Who is woken no longer waits for a sleep.
+fn handled(
+    old: &ScalingRuleStatus,
+    snapshot: &Snapshot,
+    machine: &Machine,
+    observed: &Observed,
+) -> (Option<String>, Option<String>) {
+    let before = (old.last_handled_wake_at.clone(), old.last_handled_sleep_at.clone());
+    if observed.policy.asked.is_none() || !machine.has_answered(&observed.policy) {
+        return before;
+    }
+    let asked = |name: &str| snapshot.rule.annotations().get(name).map(|value| value.chars().take(1024).collect());
+    match observed.policy.asked {
+        Some(Asked::Wake) => (asked(annotation::WAKE), asked(annotation::SLEEP).or(before.1)),
+        Some(Asked::Sleep) | None => (before.0, asked(annotation::SLEEP)),
+    }
+}
+
+/// A wake that a replica began, or a later one that was none of theirs.
+fn latest(reported: Option<ColdStart>, old: Option<&ColdStart>) -> Option<ColdStart> {
+    let began = |one: &ColdStart| one.started_at.as_ref().map(|time| time.0);
+    let Some(reported) = reported else { return old.cloned() };
+    match old {
+        Some(old) if began(old) > began(&reported) => Some(old.clone()),
+        _ => Some(reported),
+    }
 }
 
 fn cold_start(wake: &WakeReport) -> ColdStart {
@@ -123,7 +186,13 @@ fn uncovered(names: &[String]) -> String {
 }
 
 /// State, reason and sentence of a rule.
-fn judge(snapshot: &Snapshot, machine: &Machine, observed: &Observed, now: Timestamp) -> (State, Reason, String) {
+fn judge(
+    snapshot: &Snapshot,
+    machine: &Machine,
+    observed: &Observed,
+    observing: Option<&Observing>,
+    now: Timestamp,
+) -> (State, Reason, String) {
     let spec = &snapshot.rule.spec;
     if snapshot.rule.metadata.deletion_timestamp.is_some() {
         return (State::Deleting, Reason::Deleting, "the service is left awake and direct".to_owned());
@@ -137,12 +206,25 @@ fn judge(snapshot: &Snapshot, machine: &Machine, observed: &Observed, now: Times
     if let Some(problem) = &snapshot.target.problem {
         return (State::Warning, Reason::NotFound, problem.clone());
     }
-    if machine.mode() == TrafficMode::FailOpen || observed.resolvers == Some(0) {
+    if observing.is_none() && (machine.mode() == TrafficMode::FailOpen || observed.resolvers == Some(0)) {
         let message = "no resolver lives: the service is direct and its target is kept awake";
         return (State::Error, Reason::Unavailable, message.to_owned());
     }
     if !snapshot.uncovered.is_empty() {
         return (State::Warning, Reason::UncoveredService, uncovered(&snapshot.uncovered));
+    }
+    if let KedaState::NotReady { reason, message, .. } = &snapshot.keda
+        && *reason != Reason::Progressing
+    {
+        let message = format!("stays awake since KEDA cannot be relied upon: {message}");
+        return (State::Warning, *reason, message.chars().take(1024).collect());
+    }
+    if let Some(observing) = observing {
+        let blind = "the kubelets do not say what the pods send: nothing is known of their idleness";
+        if observing.is_blind(now) {
+            return (State::Warning, Reason::Unsupported, blind.to_owned());
+        }
+        return (State::Ready, Reason::Succeeded, observing.summary());
     }
     let ready = |message: String| (State::Ready, Reason::Succeeded, message);
     let progressing = |message: &str| (State::Processing, Reason::Progressing, message.to_owned());
@@ -155,6 +237,7 @@ fn judge(snapshot: &Snapshot, machine: &Machine, observed: &Observed, now: Times
         TrafficMode::Proxied if !observed.pods_quiet => ready(
             "awake; does not sleep while pods that are older than the capture may have clients of their own".to_owned(),
         ),
+        TrafficMode::Proxied if snapshot.scales_jobs() => ready("awake; its Jobs end by themselves".to_owned()),
         TrafficMode::Proxied => ready(format!("awake; sleeps after {} without a request", spec.idle_after)),
         TrafficMode::Draining => ready("about to sleep".to_owned()),
         TrafficMode::Asleep => ready("asleep; the next request wakes it".to_owned()),
@@ -195,7 +278,9 @@ pub(super) fn is_urgent(old: &ScalingRuleStatus, new: &ScalingRuleStatus) -> boo
         let conditions = status.conditions.iter();
         let conditions: Vec<_> =
             conditions.map(|one| (one.type_.clone(), one.status.clone(), one.reason.clone())).collect();
-        (status.state, conditions, status.target.clone(), status.ports.clone(), status.observed_generation)
+        let handled = (status.last_handled_wake_at.clone(), status.last_handled_sleep_at.clone());
+        let target = status.target.clone();
+        (status.state, conditions, target, status.ports.clone(), status.observed_generation, handled)
     };
     told(old) != told(new)
 }

@@ -14,14 +14,21 @@ use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client, Resource, ResourceExt};
 use reeve_crds::ScalingRule;
 use serde::de::DeserializeOwned;
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tracing::warn;
 
+use super::keda::{self, KedaState, ScaledJob};
 use super::names;
 use super::reports::Queue;
 use super::snapshot::{Snapshot, key};
 use super::target::{self, Workload};
 use crate::report::{RULE_LABEL, RuleKey};
+use crate::scaler::is_scaled_job;
+
+mod keda_world;
+
+use keda_world::KedaWorld;
 
 /// Stores of all watched kinds.
 #[derive(Clone, Debug)]
@@ -31,6 +38,7 @@ pub(super) struct World {
     slices: Store<EndpointSlice>,
     deployments: Store<Deployment>,
     stateful_sets: Store<StatefulSet>,
+    keda: KedaWorld,
 }
 
 impl World {
@@ -41,9 +49,15 @@ impl World {
         let (slices, write_slices) = reflector::store();
         let (deployments, write_deployments) = reflector::store();
         let (stateful_sets, write_stateful_sets) = reflector::store();
-        let world = Self { rules, services, slices, deployments, stateful_sets };
-        tasks.spawn(follow(client.clone(), write_rules, Arc::clone(queue), |rule: &ScalingRule| {
-            BTreeSet::from([key(rule)])
+        let starts = Arc::new(Notify::new());
+        let keda = KedaWorld::watch(client, queue, &rules, &starts, tasks);
+        let world = Self { rules, services, slices, deployments, stateful_sets, keda };
+        let about = world.clone();
+        tasks.spawn(follow(client.clone(), write_rules, Arc::clone(queue), move |rule: &ScalingRule| {
+            if rule.spec.keda.is_some() {
+                starts.notify_one();
+            }
+            selecting(&about, rule).chain([key(rule)]).collect()
         }));
         let about = world.clone();
         tasks.spawn(follow(client.clone(), write_services, Arc::clone(queue), move |service: &Service| {
@@ -80,7 +94,14 @@ impl World {
         let find = |name: &str| self.services.get(&ObjectRef::new(name).within(&namespace));
         let services: Vec<Arc<Service>> = rule.spec.services.iter().filter_map(|service| find(&service.name)).collect();
         let shadows = services.iter().filter_map(|service| find(&names::shadow(&service.name_any()))).collect();
-        let target = target::find(&rule, &services, &self.workloads(&namespace));
+        let mut target = target::find(&rule, &services, &self.workloads(&namespace));
+        let (keda_objects, keda_jobs) = (self.keda.objects_in(&namespace), self.keda.jobs_in(&namespace));
+        let is_target = |job: &&Arc<ScaledJob>| target.reference.as_ref().is_some_and(|one| one.name == job.name_any());
+        if target.reference.as_ref().is_some_and(is_scaled_job)
+            && let Some(job) = keda_jobs.iter().find(is_target)
+        {
+            target.labels = keda::pod_labels(job);
+        }
         let uncovered = self.uncovered(&namespace, &target.labels);
         let is_about = |slice: &EndpointSlice| {
             let labels = slice.labels();
@@ -91,7 +112,26 @@ impl World {
                 && (of_service || labels.get(RULE_LABEL) == rule.metadata.name.as_ref())
         };
         let slices = self.slices.state().into_iter().filter(|slice| is_about(slice)).collect();
-        Snapshot { rule, services, shadows, slices, target, uncovered, pods_quiet: false }
+        Snapshot {
+            rule,
+            services,
+            shadows,
+            slices,
+            target,
+            uncovered,
+            pods_quiet: false,
+            keda_objects,
+            keda_jobs,
+            keda: KedaState::Unused,
+            keda_told: None,
+        }
+    }
+
+    /// All Services, workloads and rules of a namespace.
+    pub(super) fn around(&self, namespace: &str) -> (Vec<Arc<Service>>, Vec<Workload>, Vec<Arc<ScalingRule>>) {
+        let local = |service: &Arc<Service>| service.metadata.namespace.as_deref() == Some(namespace);
+        let services = self.services.state().into_iter().filter(local).collect();
+        (services, self.workloads(namespace), self.in_namespace(namespace))
     }
 
     fn workloads(&self, namespace: &str) -> Vec<Workload> {
@@ -141,6 +181,12 @@ impl World {
         let rules = self.in_namespace(&namespace.unwrap_or_default());
         rules.iter().filter(may_be).map(|rule| key(rule)).collect()
     }
+}
+
+/// What selecting rules choose depends on every other rule of the namespace.
+fn selecting(world: &World, changed: &ScalingRule) -> impl Iterator<Item = RuleKey> {
+    let rules = world.in_namespace(&changed.namespace().unwrap_or_default());
+    rules.into_iter().filter(|rule| rule.spec.selector.is_some()).map(|rule| key(&rule))
 }
 
 /// Watches a kind for ever, and queues the rules that a change is about.

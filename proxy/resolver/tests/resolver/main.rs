@@ -6,6 +6,10 @@
 mod behaviours;
 mod client;
 mod data_plane;
+mod keda;
 mod losses;
+mod people;
 mod place;
+mod rights;
+mod selection;
 mod switching;

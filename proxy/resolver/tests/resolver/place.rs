@@ -21,8 +21,8 @@ const SWITCH: &str = "192.0.2.10";
 
 pub(crate) struct Place {
     pub(crate) node: Node,
-    kubeconfig: PathBuf,
-    image: Image,
+    pub(crate) kubeconfig: PathBuf,
+    pub(crate) image: Image,
     report_ports: AtomicU16,
 }
 
@@ -46,6 +46,7 @@ impl Place {
         let image = Image::busybox().unwrap().named("reeve.local/web:tests").file("/www/index.html", "hello\n");
         node.load(&image).unwrap();
         node.crds().await;
+        node.keda_crds().await;
         for address in ADDRESSES.iter().chain([&SWITCH]) {
             let added = node.command("ip").args(["address", "add", &format!("{address}/24"), "dev", "out0"]).status();
             assert!(added.unwrap().success());
@@ -55,7 +56,7 @@ impl Place {
         inside["clusters"][0]["cluster"]["server"] = json!("https://192.0.2.1:6443");
         let kubeconfig = node.supervisor().data().join("resolver.kubeconfig");
         std::fs::write(&kubeconfig, inside.to_string()).unwrap();
-        Self { node, kubeconfig, image, report_ports: AtomicU16::new(9470) }
+        Self { node, kubeconfig, image, report_ports: AtomicU16::new(9500) }
     }
 
     fn spawn(&self, name: &str, part: &[String], address: &str) -> Process {
@@ -94,7 +95,7 @@ impl Place {
 
 /// An application with a Service and a rule, in a namespace of its own.
 pub(crate) struct App {
-    place: &'static Place,
+    pub(crate) place: &'static Place,
     pub(crate) namespace: String,
     /// Leads to the Service.
     pub(crate) address: SocketAddr,
@@ -108,7 +109,23 @@ impl App {
         Self::slow(place, prefix, spec, 1, 0).await
     }
 
-    pub(crate) async fn slow(
+    pub(crate) async fn slow(place: &'static Place, prefix: &str, spec: Value, replicas: i32, slow_start: u32) -> Self {
+        let app = Self::ruled(place, prefix, spec, replicas, slow_start).await;
+        app.reaches(TrafficMode::Waking).await;
+        app.capture_is_past().await;
+        app.deploy().await;
+        app
+    }
+
+    /// A rule that stays out of the path.
+    pub(crate) async fn observed(place: &'static Place, prefix: &str, spec: Value) -> Self {
+        let app = Self::ruled(place, prefix, spec, 1, 0).await;
+        app.deploy().await;
+        app
+    }
+
+    /// A Service and its rule, without pods.
+    pub(crate) async fn ruled(
         place: &'static Place,
         prefix: &str,
         mut spec: Value,
@@ -126,19 +143,17 @@ impl App {
         let cluster_ip = service.spec.unwrap().cluster_ip.unwrap();
         let address = place.node.reach(SocketAddr::new(cluster_ip.parse().unwrap(), 80)).unwrap();
         spec["services"] = json!([{ "name": "web" }]);
-        spec["scaleTarget"] = json!({ "name": "web" });
+        if spec.get("scaleTarget").is_none() {
+            spec["scaleTarget"] = json!({ "name": "web" });
+        }
         let rule = ScalingRule::new("web", serde_json::from_value(spec).unwrap());
         let rules: Api<ScalingRule> = Api::namespaced(place.client(), &namespace);
         rules.create(&PostParams::default(), &rule).await.unwrap();
-        let app = Self { place, namespace, address, replicas, slow_start };
-        app.reaches(TrafficMode::Waking).await;
-        app.capture_is_past().await;
-        app.deploy().await;
-        app
+        Self { place, namespace, address, replicas, slow_start }
     }
 
     /// A pod's creation time has whole seconds: only in a later one is it known to be younger than the capture.
-    async fn capture_is_past(&self) {
+    pub(crate) async fn capture_is_past(&self) {
         let service = self.services().get("web").await.unwrap();
         let captured: Timestamp = service.annotations()["reeve.dev/captured-at"].parse().unwrap();
         eventually("the second of the capture is over", || async {
@@ -147,7 +162,7 @@ impl App {
         .await;
     }
 
-    async fn deploy(&self) {
+    pub(crate) async fn deploy(&self) {
         let command = format!("sleep {}; exec httpd -f -p 8080 -h /www", self.slow_start);
         let deployment: Deployment = serde_json::from_value(json!({
             "metadata": { "name": "web" },

@@ -29,6 +29,9 @@ impl Machine {
                 false => Vec::new(),
             };
         }
+        if let Some(settled) = self.keda_settles_at(o, now) {
+            return vec![Effect::LookAt(settled)];
+        }
         if is_out(o) && !self.owes_wake(o, finish) {
             return self.turn(TrafficMode::Untouched, now);
         }

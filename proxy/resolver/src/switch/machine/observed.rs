@@ -30,6 +30,8 @@ pub struct Observed {
     pub held: u32,
     /// Whether no pod can have connections that bypass the resolver.
     pub pods_quiet: bool,
+    /// When KEDA was last told that the target may sleep.
+    pub keda_told: Option<Timestamp>,
 }
 
 /// What the rule asks for now.
@@ -44,6 +46,32 @@ pub struct Policy {
     pub hand_over: Option<HandOver>,
     /// Whether the target may not sleep now: a window, or a Service that is not covered.
     pub keep_awake: bool,
+    /// What a person asked for and did not get yet.
+    pub asked: Option<Asked>,
+    /// Who takes the replicas of an idle target away.
+    pub sleep_by: SleepBy,
+}
+
+/// Who takes the replicas of an idle target away.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum SleepBy {
+    /// The switch writes the scale.
+    Switch,
+    /// KEDA does when it asks next, unless another trigger of the rule wants the target.
+    Keda {
+        /// How long it may take until KEDA has asked.
+        within: Duration,
+    },
+    /// KEDA alone may, and it cannot be asked; or there is nothing to scale, since Jobs end by themselves.
+    Nobody,
+}
+
+/// What a person asks for once, whatever the traffic.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Asked {
+    Wake,
+    /// As soon as nothing is in flight or held.
+    Sleep,
 }
 
 /// Whether the rule is to act.

@@ -2,7 +2,8 @@
 //!
 //! The machine and the table of replicas are the real ones. Around them: pods that take time to start and die at once,
 //! a controller and a kube-proxy that lag behind, replicas that read the mode late and whose reports get lost, a switch
-//! that is killed between any two effects, and people who scale to zero and take the capture away.
+//! that is killed between any two effects, and people who ask for sleeps and wakes,
+//! scale to zero and take the capture away.
 
 mod cluster;
 mod replica;
@@ -45,13 +46,16 @@ struct Weather {
     replica_dies: u64,
     report_lost: u64,
     foreign: u64,
+    /// A person asks for a sleep or a wake.
+    asked: u64,
     /// Ticks that a view lags behind at most.
     lag: u64,
 }
 
-const FAIR: Weather = Weather { switch_dies: 0, replica_dies: 0, report_lost: 50, foreign: 0, lag: 3 };
-const CRASHES: Weather = Weather { switch_dies: 300, replica_dies: 0, report_lost: 10, foreign: 0, lag: 6 };
-const STORM: Weather = Weather { switch_dies: 500, replica_dies: 700, report_lost: 10, foreign: 400, lag: 8 };
+const FAIR: Weather = Weather { switch_dies: 0, replica_dies: 0, report_lost: 50, foreign: 0, asked: 200, lag: 3 };
+const CRASHES: Weather = Weather { switch_dies: 300, replica_dies: 0, report_lost: 10, foreign: 0, asked: 200, lag: 6 };
+const STORM: Weather =
+    Weather { switch_dies: 500, replica_dies: 700, report_lost: 10, foreign: 400, asked: 200, lag: 8 };
 
 #[derive(Debug, Default)]
 struct Outcome {
@@ -63,13 +67,14 @@ struct Outcome {
     ticks: i64,
 }
 
-fn simulate(seed: u64, weather: Weather, sleeps: u64) -> Outcome {
-    let mut cluster = Cluster::new(Dice(seed), weather);
+fn simulate(seed: u64, weather: Weather, sleeps: u64, has_keda: bool) -> Outcome {
+    let mut cluster = Cluster::new(Dice(seed), weather, has_keda);
     let mut switch = Switch::default();
     let mut asleep_since = 0;
     while cluster.outcome.sleeps < sleeps {
         cluster.tick();
         switch.tick(&mut cluster);
+        cluster.run_keda(&switch);
         cluster.check(&switch);
         // Without this a machine that is stuck would look like one that is careful.
         asleep_since = if cluster.just_slept() { cluster.now } else { asleep_since };
@@ -80,7 +85,11 @@ fn simulate(seed: u64, weather: Weather, sleeps: u64) -> Outcome {
 }
 
 fn run(name: &str, weather: Weather, sleeps: u64) -> Outcome {
-    let halves = [1, 2].map(|seed| std::thread::spawn(move || simulate(seed, weather, sleeps / 2)));
+    run_with(name, weather, sleeps, false)
+}
+
+fn run_with(name: &str, weather: Weather, sleeps: u64, has_keda: bool) -> Outcome {
+    let halves = [1, 2].map(|seed| std::thread::spawn(move || simulate(seed, weather, sleeps / 2, has_keda)));
     let mut whole = Outcome::default();
     for half in halves {
         let outcome = half.join().expect("the simulation found a fault");
@@ -114,9 +123,17 @@ fn killed_replicas_and_meddling_people_cost_no_more_than_they_must() {
 }
 
 #[test]
+fn what_keda_does_late_loses_nothing() {
+    assert_eq!(run_with("keda, fair", FAIR, SLEEPS / 2, true).excused, 0);
+    assert_eq!(run_with("keda, crashes", CRASHES, SLEEPS / 2, true).excused, 0);
+}
+
+#[test]
 #[ignore = "takes minutes: `make soak ONLY=resolver-simulation`"]
 fn a_hundred_thousand_sleeps_lose_nothing() {
     assert_eq!(run("fair", FAIR, 40_000).excused, 0);
     assert_eq!(run("crashes", CRASHES, 30_000).excused, 0);
     run("storm", STORM, 30_000);
+    run_with("keda, crashes", CRASHES, 10_000, true);
+    run_with("keda, storm", STORM, 10_000, true);
 }

@@ -3,7 +3,9 @@
 use jiff::Timestamp;
 use reeve_crds::scaling_rule::status::TrafficMode;
 
-use super::{DRAIN_WITHIN, Effect, Extent, Machine, Observed, PROBE_AGAIN, Slice, add, elapsed};
+use super::{
+    Asked, DRAIN_WITHIN, Effect, Extent, KEDA_ACTS_WITHIN, Machine, Observed, PROBE_AGAIN, SleepBy, Slice, add, elapsed,
+};
 
 impl Machine {
     /// Nothing in flight, nothing held, nothing unknown, for a whole idle time seen from inside the path.
@@ -13,7 +15,8 @@ impl Machine {
             return Vec::new();
         }
         let idle_since = traffic.last_request.map_or(self.since, |last| last.max(self.since));
-        let due = add(idle_since, o.policy.idle_after).max(add(self.since, o.policy.min_awake));
+        let by_rule = add(idle_since, o.policy.idle_after).max(add(self.since, o.policy.min_awake));
+        let due = if o.policy.asked == Some(Asked::Sleep) { now } else { by_rule };
         let due = self.sleep_not_before.map_or(due, |not_before| due.max(not_before));
         if now < due {
             return vec![Effect::LookAt(due)];
@@ -30,15 +33,19 @@ impl Machine {
             return self.fall_asleep(o, now);
         }
         if o.capture != Extent::All {
-            return self.turn(TrafficMode::Entering, now);
+            return self.lift_barrier(TrafficMode::Entering, o, now);
         }
         let Some(traffic) = o.traffic.filter(|traffic| may_sleep(o, traffic.in_flight)) else {
-            return self.turn(TrafficMode::Proxied, now);
+            return self.lift_barrier(TrafficMode::Proxied, o, now);
         };
-        let lift = add(self.since, DRAIN_WITHIN);
-        if elapsed(self.since, now) >= DRAIN_WITHIN {
+        let patience = match o.policy.sleep_by {
+            SleepBy::Switch | SleepBy::Nobody => DRAIN_WITHIN,
+            SleepBy::Keda { within } => DRAIN_WITHIN + within,
+        };
+        let lift = add(self.since, patience);
+        if elapsed(self.since, now) >= patience {
             self.sleep_not_before = Some(add(now, o.policy.idle_after));
-            return self.turn(TrafficMode::Proxied, now);
+            return self.lift_barrier(TrafficMode::Proxied, o, now);
         }
         if !traffic.holding {
             return vec![Effect::LookAt(lift)];
@@ -46,7 +53,30 @@ impl Machine {
         if !self.proven {
             return vec![Effect::Probe, Effect::LookAt(add(now, PROBE_AGAIN))];
         }
-        vec![Effect::Scale { replicas: 0 }, Effect::LookAt(lift)]
+        match o.policy.sleep_by {
+            SleepBy::Switch => vec![Effect::Scale { replicas: 0 }, Effect::LookAt(lift)],
+            SleepBy::Keda { .. } => {
+                self.asks_keda = true;
+                vec![Effect::LookAt(lift)]
+            }
+            SleepBy::Nobody => Vec::new(),
+        }
+    }
+
+    /// What KEDA was told cannot be taken back: the barrier stands until it has acted on it or never will.
+    fn lift_barrier(&mut self, mode: TrafficMode, o: &Observed, now: Timestamp) -> Vec<Effect> {
+        self.asks_keda = false;
+        match self.keda_settles_at(o, now) {
+            Some(settled) => vec![Effect::LookAt(settled)],
+            None => self.turn(mode, now),
+        }
+    }
+
+    /// Until when KEDA may still scale to zero by what it was told in this drain.
+    pub(super) fn keda_settles_at(&self, o: &Observed, now: Timestamp) -> Option<Timestamp> {
+        let asked = self.mode == TrafficMode::Draining && o.replicas.is_some_and(|replicas| replicas > 0);
+        let told = o.keda_told.max(self.keda_may_know).filter(|_| asked && o.policy.sleep_by != SleepBy::Switch)?;
+        Some(add(told, KEDA_ACTS_WITHIN)).filter(|settled| now < *settled)
     }
 
     /// The barrier stands until no replica knows a pod: what it forwarded now would end with the pod.
@@ -65,6 +95,8 @@ fn may_sleep(o: &Observed, in_flight: u32) -> bool {
         && o.held == 0
         && o.pods_quiet
         && !o.policy.keep_awake
+        && o.policy.sleep_by != SleepBy::Nobody
+        && o.policy.asked != Some(Asked::Wake)
         && o.slice == Slice::Current
         && o.direct_endpoints == 0
         && o.replicas.is_some()

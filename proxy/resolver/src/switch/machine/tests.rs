@@ -14,6 +14,8 @@ fn direct() -> Observed {
             wake: 2,
             hand_over: None,
             keep_awake: false,
+            asked: None,
+            sleep_by: SleepBy::Switch,
         },
         replicas: Some(3),
         shadow: false,
@@ -26,6 +28,7 @@ fn direct() -> Observed {
         traffic: Some(Traffic { in_flight: 0, per_second: 0, last_request: None, holding: false, ready_pods: 3 }),
         held: 0,
         pods_quiet: true,
+        keda_told: None,
     }
 }
 
@@ -283,4 +286,109 @@ fn a_selector_that_somebody_gave_back_is_captured_and_proven_again() {
         assert_eq!(step(&mut machine, &seen, at(1)), turned(TrafficMode::Entering));
         assert_eq!(step(&mut machine, &seen, at(1)), [Effect::Capture]);
     }
+}
+
+#[test]
+fn a_person_wakes_a_target_that_nobody_calls() {
+    let asked = Policy { asked: Some(Asked::Wake), ..captured().policy };
+    let mut machine = machine(TrafficMode::Asleep, at(0));
+    let seen = Observed { policy: asked, replicas: Some(0), ready_pods: 0, ..captured() };
+    assert!(!machine.has_answered(&asked));
+    assert_eq!(step(&mut machine, &seen, at(1)), [Effect::Scale { replicas: 2 }]);
+    assert_eq!(step(&mut machine, &Observed { replicas: Some(2), ..seen }, at(1)), turned(TrafficMode::Waking));
+    assert!(machine.has_answered(&asked), "asked once, it is woken once");
+}
+
+#[test]
+fn a_person_who_wakes_lifts_the_barrier() {
+    let asked = Policy { asked: Some(Asked::Wake), ..captured().policy };
+    let mut machine = machine(TrafficMode::Draining, at(0));
+    let seen = Observed { policy: asked, traffic: Some(holding()), ..captured() };
+    assert_eq!(step(&mut machine, &seen, at(1)), turned(TrafficMode::Proxied));
+}
+
+#[test]
+fn a_person_lets_a_target_sleep_before_its_time_but_never_under_a_request() {
+    let asked = Policy { asked: Some(Asked::Sleep), ..captured().policy };
+    let mut awake = machine(TrafficMode::Proxied, at(0));
+    let traffic = Some(Traffic { in_flight: 1, last_request: Some(at(1)), ..captured().traffic.unwrap() });
+    assert_eq!(step(&mut awake, &Observed { policy: asked, traffic, ..captured() }, at(1)), []);
+    let traffic = Some(Traffic { last_request: Some(at(1)), ..captured().traffic.unwrap() });
+    let seen = Observed { policy: asked, traffic, ..captured() };
+    let draining = vec![Effect::SetMode { mode: TrafficMode::Draining, restore: Some(3) }];
+    assert_eq!(step(&mut awake, &seen, at(2)), draining, "neither idleAfter nor minAwake is over");
+    assert!(!awake.has_answered(&asked));
+
+    let policy = Policy { asked: Some(Asked::Sleep), ..handing_over() };
+    let mut out = machine(TrafficMode::Direct, at(0));
+    assert_eq!(step(&mut out, &Observed { policy, ..direct() }, at(1)), turned(TrafficMode::Entering));
+    assert!(machine(TrafficMode::HandingOver, at(0)).has_answered(&policy), "too busy: it is not asked again");
+}
+
+fn by_keda() -> Policy {
+    Policy { sleep_by: SleepBy::Keda { within: Duration::from_mins(1) }, ..captured().policy }
+}
+
+/// Draining under KEDA, with the barrier confirmed.
+fn barred() -> Observed {
+    Observed { policy: by_keda(), traffic: Some(holding()), ..captured() }
+}
+
+#[test]
+fn keda_is_asked_to_sleep_only_behind_the_barrier_and_writes_the_scale_itself() {
+    let mut machine = machine(TrafficMode::Draining, at(0));
+    let seen = Observed { traffic: captured().traffic, ..barred() };
+    assert_eq!(step(&mut machine, &seen, at(1)), [Effect::LookAt(at(70))]);
+    assert!(!machine.asks_keda(), "no replica holds yet");
+    step(&mut machine, &barred(), at(2));
+    machine.step(Event::Probed { proven: true }, at(2));
+    assert_eq!(step(&mut machine, &barred(), at(2)), [Effect::LookAt(at(70))]);
+    assert!(machine.asks_keda());
+    let seen = Observed { replicas: Some(0), ready_pods: 0, keda_told: Some(at(30)), ..barred() };
+    let seen = Observed { traffic: seen.traffic.map(|traffic| Traffic { ready_pods: 0, ..traffic }), ..seen };
+    let asleep = vec![Effect::SetMode { mode: TrafficMode::Asleep, restore: None }];
+    assert_eq!(step(&mut machine, &seen, at(31)), asleep);
+    assert!(!machine.asks_keda());
+}
+
+#[test]
+fn a_request_lifts_the_barrier_at_once_only_if_keda_was_not_told_of_the_sleep() {
+    let wanted = Observed { held: 1, ..barred() };
+    for (told, lifted) in [(None, 13), (Some(at(2)), 13), (Some(at(12)), 22)] {
+        let mut machine = machine(TrafficMode::Draining, at(0));
+        machine.keda_may_know = None;
+        let seen = Observed { keda_told: told, ..wanted.clone() };
+        if lifted > 13 {
+            assert_eq!(step(&mut machine, &seen, at(13)), [Effect::LookAt(at(lifted))]);
+            assert!(!machine.asks_keda(), "and not told again");
+        }
+        assert_eq!(step(&mut machine, &seen, at(lifted)), turned(TrafficMode::Proxied));
+    }
+}
+
+#[test]
+fn a_switch_that_takes_over_a_drain_does_not_know_what_keda_was_told() {
+    let mut machine = machine(TrafficMode::Draining, at(0));
+    let wanted = Observed { held: 1, ..barred() };
+    assert_eq!(step(&mut machine, &wanted, at(1)), [Effect::LookAt(at(10))]);
+    assert_eq!(step(&mut machine, &wanted, at(10)), turned(TrafficMode::Proxied));
+}
+
+#[test]
+fn a_target_that_another_trigger_keeps_awake_is_served_again_after_a_while() {
+    let mut machine = machine(TrafficMode::Draining, at(0));
+    let seen = Observed { keda_told: Some(at(50)), ..barred() };
+    assert_eq!(step(&mut machine, &seen, at(70)), turned(TrafficMode::Proxied));
+    let seen = Observed { policy: by_keda(), ..captured() };
+    assert_eq!(step(&mut machine, &seen, at(79)), [Effect::LookAt(at(100))], "not before the rule's time again");
+}
+
+#[test]
+fn without_keda_that_can_be_asked_nothing_sleeps_and_a_request_wakes_all_the_same() {
+    let policy = Policy { sleep_by: SleepBy::Nobody, ..captured().policy };
+    let mut awake = machine(TrafficMode::Proxied, at(0));
+    assert_eq!(step(&mut awake, &Observed { policy, ..captured() }, at(1000)), []);
+    let mut asleep = machine(TrafficMode::Asleep, at(0));
+    let seen = Observed { policy, replicas: Some(0), ready_pods: 0, held: 1, traffic: None, ..captured() };
+    assert_eq!(step(&mut asleep, &seen, at(1)), [Effect::Scale { replicas: 2 }]);
 }

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use jiff::Timestamp;
 use reeve_crds::scaling_rule::status::TrafficMode;
 
-use super::replica::Replica;
+use super::super::Asked;
+use super::replica::{Replica, rule};
 use super::switch::Switch;
 use super::{Dice, Outcome, Tick, Weather};
 use crate::report::ReplicaReport;
@@ -72,6 +73,10 @@ pub(super) struct Cluster {
     pub(super) outcome: Outcome,
     pub(super) status: Option<Status>,
     pub(super) replicas_wanted: i32,
+    /// What a person asked the rule for.
+    pub(super) asked: Option<Asked>,
+    /// If the rule uses it.
+    pub(super) keda: Option<Keda>,
     pub(super) shadow: bool,
     pub(super) captured: bool,
     pub(super) slice: Option<Vec<usize>>,
@@ -94,9 +99,20 @@ pub(super) struct Cluster {
 }
 
 const NEVER: u64 = 0;
+const KEDA_INTERVAL: Tick = 20;
+
+/// KEDA, which does what it does later than it asks.
+#[derive(Debug, Default)]
+pub(super) struct Keda {
+    asks_at: Tick,
+    /// When it acts on which answer; it asks again only after that.
+    acts: Option<(Tick, bool)>,
+    /// Another trigger of the rule wants the target.
+    other_trigger: bool,
+}
 
 impl Cluster {
-    pub(super) fn new(dice: Dice, weather: Weather) -> Self {
+    pub(super) fn new(dice: Dice, weather: Weather, has_keda: bool) -> Self {
         Self {
             now: 0,
             dice,
@@ -104,6 +120,8 @@ impl Cluster {
             outcome: Outcome::default(),
             status: None,
             replicas_wanted: 2,
+            asked: None,
+            keda: has_keda.then(Keda::default),
             shadow: false,
             captured: false,
             slice: None,
@@ -140,6 +158,9 @@ impl Cluster {
     }
 
     fn people_meddle(&mut self) {
+        if self.happens(self.weather.asked) {
+            self.asked = Some(if self.dice.one_in(2) { Asked::Wake } else { Asked::Sleep });
+        }
         if self.happens(self.weather.foreign) {
             match self.dice.below(3) {
                 0 => self.replicas_wanted = 0,
@@ -177,6 +198,8 @@ impl Cluster {
         let surplus = staying.saturating_sub(wanted);
         for pod in self.pods.iter_mut().filter(|pod| pod.ends_at.is_none()).take(surplus) {
             pod.ends_at = Some(now + i64::try_from(self.dice.below(lag + 1)).unwrap());
+            // One that is not ready when it is told to go never will be.
+            pod.ready_at = if pod.ready_at > now { Tick::MAX } else { pod.ready_at };
         }
         self.pods.retain(|pod| pod.ends_at.is_none_or(|end| end > now));
         for _ in staying..wanted {
@@ -281,6 +304,33 @@ impl Cluster {
         }
         self.outcome.lost += requests;
         panic!("lost: {why}: {self:#?}");
+    }
+
+    /// KEDA asks in its interval and does a while later what it was answered, whatever happened meanwhile.
+    pub(super) fn run_keda(&mut self, switch: &Switch) {
+        let Some(mut keda) = self.keda.take() else { return };
+        if self.now >= keda.asks_at && keda.acts.is_none() {
+            keda.asks_at = self.now + KEDA_INTERVAL;
+            keda.other_trigger = self.dice.one_in(4);
+            let is_active = switch.offers.is_active(&rule(), at(self.now));
+            let was_asleep = self.replicas_wanted == 0;
+            if let Some(is_active) = is_active {
+                // While it sleeps no pod can be ready before KEDA has acted.
+                let lag = if was_asleep { 3 } else { 90 };
+                let acts_at = self.now + i64::try_from(self.dice.below(lag)).unwrap();
+                keda.acts = Some((acts_at, is_active || keda.other_trigger));
+            }
+        }
+        let scale = keda.acts.take_if(|(due, _)| *due <= self.now).map(|(_, is_active)| is_active);
+        self.keda = Some(keda);
+        match scale {
+            Some(true) if self.replicas_wanted == 0 => self.replicas_wanted = 1,
+            Some(false) if self.replicas_wanted > 0 => {
+                let is_barred = self.status.as_ref().is_some_and(|status| status.mode == TrafficMode::Draining);
+                if is_barred { self.sleep() } else { self.replicas_wanted = 0 }
+            }
+            _ => {}
+        }
     }
 
     /// Whether every fresh connection reaches a replica.

@@ -3,10 +3,15 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::super::{Effect, Event, Extent, Intent, Machine, Observed, Policy, Slice};
+use reeve_crds::scaling_rule::ScalingRuleSpec;
+use serde_json::json;
+
+use super::super::{Effect, Event, Extent, Intent, Machine, Observed, Policy, SleepBy, Slice};
 use super::Tick;
 use super::cluster::{Cluster, Status};
 use super::replica::{PORT, rule, timestamp};
+use crate::scaler::Offers;
+use crate::switch::keda::offer;
 use crate::switch::replicas::Replicas;
 
 const IDLE_AFTER: Duration = Duration::from_secs(1);
@@ -16,6 +21,8 @@ const MIN_AWAKE: Duration = Duration::from_secs(2);
 pub(super) struct Switch {
     machine: Option<Machine>,
     replicas: Option<Replicas>,
+    /// What KEDA is answered; nothing while no switch lives.
+    pub(super) offers: Offers,
     dead_until: Tick,
 }
 
@@ -44,11 +51,22 @@ impl Switch {
                 let mode = status.map(|status| (status.mode, timestamp(status.since)));
                 Machine::recover(mode, status.and_then(|status| status.restore), &observed, now)
             });
+            let policy = observed.policy;
             let effects = machine.step(Event::Observed(Box::new(observed)), now);
+            // As the status would say it.
+            cluster.asked = cluster.asked.filter(|_| !machine.has_answered(&policy));
             if !self.carry_out(cluster, &effects) {
-                return;
+                return self.make_offer(cluster);
             }
         }
+        self.make_offer(cluster);
+    }
+
+    fn make_offer(&self, cluster: &Cluster) {
+        let (Some(machine), Some(_)) = (&self.machine, &cluster.keda) else { return };
+        let spec: ScalingRuleSpec = serde_json::from_value(json!({ "services": [], "keda": {} })).unwrap();
+        let keda = spec.keda.clone().unwrap();
+        self.offers.set(&rule(), offer(&spec, &keda, false, machine, &self.observe(cluster)));
     }
 
     fn observe(&self, cluster: &Cluster) -> Observed {
@@ -67,8 +85,13 @@ impl Switch {
                 idle_after: IDLE_AFTER,
                 min_awake: MIN_AWAKE,
                 wake: 1,
+                sleep_by: match cluster.keda {
+                    Some(_) => SleepBy::Keda { within: Duration::from_secs(6) },
+                    None => SleepBy::Switch,
+                },
                 hand_over: None,
                 keep_awake: false,
+                asked: cluster.asked,
             },
             replicas: Some(cluster.replicas_wanted),
             shadow: cluster.shadow,
@@ -81,6 +104,7 @@ impl Switch {
             traffic: epoch.and_then(|epoch| replicas.traffic(&rule(), epoch, now)),
             held: replicas.held(&rule()),
             pods_quiet: true,
+            keda_told: self.offers.withdraw_sleep(&rule()),
         }
     }
 
@@ -88,7 +112,8 @@ impl Switch {
     fn carry_out(&mut self, cluster: &mut Cluster, effects: &[Effect]) -> bool {
         let mut again = false;
         for effect in effects {
-            if cluster.weather.switch_dies != 0 && cluster.dice.one_in(cluster.weather.switch_dies / 10) {
+            let is_written = !matches!(effect, Effect::LookAt(_));
+            if is_written && cluster.weather.switch_dies != 0 && cluster.dice.one_in(cluster.weather.switch_dies / 10) {
                 return self.die(cluster);
             }
             again |= self.apply(cluster, effect);
