@@ -1,4 +1,8 @@
-//! Applies a runtime's bundle from inside the runtime, then reloads or restarts exactly the Dapr workloads that need it.
+//! Works inside a runtime: makes each Dapr sidecar run the configuration that is in its cluster.
 //!
-//! Owns the pull of bundles, the restart rules and the ledger of applied and running hashes per workload. Applying is the
-//! reconciler's library; the agent never renders and never reads Git.
+//! Owns the watches that the rules of `reeve-agent-dapr` look at, the restarts that they ask for, and the `DaprWorkload` of
+//! each workload. Applying is the engine's; the agent never renders and never reads Git.
+
+pub mod args;
+mod leader;
+pub mod sidecars;

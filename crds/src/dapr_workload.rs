@@ -1,8 +1,8 @@
 //! `DaprWorkload`: which configuration a workload with a Dapr sidecar should run, which it runs, and what is between.
 //!
-//! Written by `reeve-agent`, one per workload. The hashes are the ledger: they are written before a change is applied
-//! and compared afterwards, so that an agent that was killed in between finishes the job exactly once. A missing
-//! ledger adopts what is there and restarts nothing.
+//! Written by `reeve-agent`, one per workload. The status is the agent's record: it is written before a restart is begun,
+//! so that an agent that was killed in between finishes the job exactly once. Where it is missing, the agent takes the
+//! workload to run what it should, and restarts nothing.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::CustomResource;
@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::condition::{self, Condition};
 use crate::count::Count;
-use crate::duration::{self, Duration};
 use crate::lenient::Lenient;
 use crate::reference::WorkloadRef;
 use crate::runtime::policy::DaprReload;
@@ -122,6 +121,10 @@ pub struct DaprWorkloadStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = WORD))]
     pub running_hash: Option<String>,
+    /// Name of the key that hashes of Secrets were made with. Under another key they say nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = WORD))]
+    pub hash_key: Option<String>,
     /// How many pods run what was applied, of how many.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pods: Option<Count>,
@@ -144,9 +147,9 @@ pub struct DaprWorkloadStatus {
         extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["kind", "name"])
     )]
     pub resources: Vec<ResourceHashes>,
-    /// The last ten restarts, the newest first.
+    /// The last restarts, the newest first: as many as a policy may allow within an hour.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 10), extend("x-kubernetes-list-type" = "atomic"))]
+    #[schemars(length(max = 60), extend("x-kubernetes-list-type" = "atomic"))]
     pub restarts: Vec<Restart>,
 }
 
@@ -168,6 +171,14 @@ pub struct Sidecar {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub missing: Option<i32>,
+    /// App-id that the template had when it was last looked at.
+    #[serde(rename = "appID", skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = LABEL))]
+    pub app_id: Option<String>,
+    /// Configuration that the template named then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = OBJECT_NAME))]
+    pub configuration: Option<String>,
 }
 
 /// A change and how it gets into the sidecars.
@@ -176,7 +187,7 @@ pub struct Sidecar {
 pub struct Change {
     /// How.
     pub method: Lenient<Method>,
-    /// Number of the rule that chose the method, such as R3.
+    /// Number of the rule that chose the method, such as R3; docs/dapr.md lists them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 8))]
     pub rule: Option<String>,
@@ -187,9 +198,16 @@ pub struct Change {
     /// Whether it is known that the change arrived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Lenient<Proof>>,
-    /// When the change was applied.
+    /// When the change was seen in the cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub applied_at: Option<Time>,
+    /// When the restart was begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Time>,
+    /// What the pod template got as annotation reeve.dev/dapr-restart: pods that have it run what was applied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = WORD))]
+    pub token: Option<String>,
     /// When every sidecar had it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<Time>,
@@ -262,23 +280,32 @@ pub enum BlockedReason {
     NoOwner,
     /// an earlier restart does not become ready.
     Unhealthy,
+    /// more changes may come.
+    Settling,
+    /// other workloads restart first.
+    Queued,
+    /// no operator of Dapr is ready: new sidecars would not start.
+    OperatorDown,
+    /// the control plane of Dapr takes the change over first.
+    ControlPlaneFirst,
 }
 
 /// A Dapr resource and its hashes.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceHashes {
-    /// Kind of the resource, such as Component; Secret for a Secret that one of them names.
+    /// Kind of the resource, such as Component; Secret or ConfigMap for what a sidecar reads when it starts, Image for the
+    /// image of the sidecar, System for the Configuration of Dapr's control plane.
     #[schemars(length(max = LABEL))]
     pub kind: String,
     /// Its name.
     #[schemars(length(max = OBJECT_NAME))]
     pub name: String,
-    /// Hash of what was applied: spec, auth and scopes, not metadata.
+    /// Hashes of what was applied: content, scopes, Secrets and container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = WORD))]
     pub applied_hash: Option<String>,
-    /// Hash of what the sidecars are known to run.
+    /// Hashes of what the sidecars are known to run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = WORD))]
     pub running_hash: Option<String>,
@@ -291,15 +318,11 @@ pub struct Restart {
     /// When it was begun.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Time>,
-    /// Hash for which it was done; once per hash.
+    /// Token by which it is known; once per token.
     #[schemars(length(max = WORD))]
-    pub hash: String,
+    pub token: String,
     /// Why.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = MESSAGE))]
     pub message: Option<String>,
-    /// How long it took until all pods were ready.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "duration::reported")]
-    pub took: Option<Lenient<Duration>>,
 }

@@ -114,13 +114,19 @@ reasons! {
     TimedOut, true, "it was not done within its time";
     UncoveredService, false, "a Service in front of the target is captured by no rule";
     Unhealthy, false, "an object reports that it failed";
+    // Bringing sidecars up to date.
+    Blocked, false, "something keeps a workload from what was applied";
     // What happened: events alone.
     Accepted, false, "a commit is in force";
     Applied, false, "a runtime has taken over a new revision";
     Deleting, false, "a Runtime goes, and whether its objects go with it";
+    Left, false, "objects that left Git stay, since they are no longer what was applied";
     MirrorRebuilt, false, "the mirror on disk was damaged and has been made again";
     Pruned, false, "objects that left Git were deleted";
     Recovered, false, "what had failed is well again";
+    Reloaded, false, "the sidecars of a workload have taken a change over without a restart";
+    Restarted, false, "all pods of a workload were started with what was applied";
+    Restarting, false, "a workload restarts once, since its sidecars need it";
     Rewritten, false, "history was rewritten by force";
 }
 

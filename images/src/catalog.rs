@@ -22,12 +22,18 @@ pub struct Shipped {
     pub description: &'static str,
 }
 
-pub const IMAGES: [Shipped; 5] = [
+pub const IMAGES: [Shipped; 6] = [
     Shipped {
         name: "reeve",
         package: "reeve-reconciler",
         user: NOBODY_SPECIAL,
         description: "Keeps Kubernetes runtimes to a Git repository",
+    },
+    Shipped {
+        name: "reeve-agent",
+        package: "reeve-agent",
+        user: NOBODY_SPECIAL,
+        description: "Makes Dapr sidecars run the configuration that is in their cluster",
     },
     Shipped {
         name: "reeve-cri",

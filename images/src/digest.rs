@@ -1,7 +1,8 @@
 //! SHA-256 digests as images write them: `sha256:` and 64 hexadecimal digits.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
 /// The name of some bytes.
@@ -10,12 +11,7 @@ pub struct Digest(String);
 
 impl Digest {
     pub fn of(bytes: &[u8]) -> Self {
-        let hex = Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut text, byte| {
-            // Writing to a String cannot fail.
-            let _ = write!(text, "{byte:02x}");
-            text
-        });
-        Self(hex)
+        Self(HEXLOWER.encode(&Sha256::digest(bytes)))
     }
 
     /// What somebody else calls some bytes.
