@@ -132,6 +132,11 @@ pub struct InventoryEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 64))]
     pub owned_fields_hash: Option<String>,
+    /// Hash of what was applied, if that said that the object stays when it leaves Git: an object of that content stays,
+    /// whatever it says by then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 64))]
+    pub kept_content_hash: Option<String>,
 }
 
 /// How far an object is.

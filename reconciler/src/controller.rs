@@ -1,13 +1,14 @@
 //! Runs everything for one term of leadership: follows Reeve's own kinds and keeps a worker per source and runtime.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
 use kube::core::{NamespaceResourceScope, PartialObjectMeta};
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client, ResourceExt as _};
+use parking_lot::{Mutex, MutexGuard};
 use reeve_crds::{GitSource, Inventory, Runtime, RuntimeComponent, State};
 use reeve_reconciler_engine::live::{WatchBackoff, watch_error};
 use reeve_reconciler_engine::rollup::Rollup;
@@ -57,7 +58,7 @@ impl Registry {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Id, Known>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -2,9 +2,10 @@
 //!
 //! Owns sources (a repository that is followed and the Runtimes published from it), the controller that starts a worker
 //! per Runtime, notifications and metrics. Git is in `reconciler/git`, applying in `reconciler/engine`, rendering in
-//! `renderer`; it knows nothing of Dapr or of the proxies.
+//! `renderer`; of Dapr it checks resources before they are applied, and of the proxies it knows nothing.
 
 pub mod controller;
+pub mod dapr;
 pub mod metrics;
 pub mod notification;
 pub mod source;

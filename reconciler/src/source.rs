@@ -200,7 +200,11 @@ impl Source {
             Effect::Write(changed) => self.spawn(async move { Event::Written(write::write(ctx, changed).await) }),
             Effect::KeepCommit(active) => revision::keep_commit(&ctx, active).await,
             Effect::SetPublishing(publishing) => ctx.rollup.set_publishing(publishing),
-            Effect::SendRemoval(names) => names.iter().for_each(|name| write::send_removal(&ctx, name)),
+            Effect::SendRemoval(names) => {
+                for (name, keeps) in &names {
+                    write::send_removal(&ctx, name, *keeps);
+                }
+            }
             Effect::HoldRemoval(names) => names.iter().for_each(|name| write::hold_removal(&ctx, name)),
             Effect::SendSuspend { runtimes, suspended } => {
                 for name in &runtimes {

@@ -5,11 +5,12 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use kube::{Client, Config};
+use parking_lot::Mutex;
 use reeve_process::Term;
 use reeve_process::gate::{AuthStatus, GatedClientError};
 
@@ -100,7 +101,7 @@ impl Cluster {
 
     /// A client of an account; one for all who ask.
     pub fn client(&self, account: &Account) -> Result<Client, GatedClientError> {
-        let mut clients = self.0.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut clients = self.0.clients.lock();
         if let Some(client) = clients.get(account) {
             return Ok(client.clone());
         }

@@ -23,8 +23,10 @@ use crate::payload::{self, Options, Pointer};
 
 mod left;
 mod stage;
+mod want;
 
 pub use stage::{Stage, is_protected};
+pub use want::Want;
 
 use left::Left;
 

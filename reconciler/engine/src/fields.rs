@@ -20,7 +20,9 @@ pub use drift::{DriftedField, drifted};
 pub use manager::{LEGACY_MANAGER, Manager};
 pub(crate) use owners::{Owners, Sets, fit};
 pub use paths::{Path, Paths, Step};
-pub use takeover::{LAST_APPLIED, RELEASE_NAME, RELEASE_NAMESPACE, Takeover, is_written_by_helm, takeover};
+pub use takeover::{
+    LAST_APPLIED, RELEASE_NAME, RELEASE_NAMESPACE, Takeover, has_unknown_writers, is_written_by_helm, takeover,
+};
 
 /// How a manager came to a field.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -1,7 +1,6 @@
 //! Names JSON by its content: the same content gives the same short name on any machine.
 
-use std::fmt::Write as _;
-
+use data_encoding::HEXLOWER;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -10,12 +9,7 @@ const BYTES: usize = 16;
 
 /// The content of `value` as 32 hexadecimal digits. Keys of objects are sorted, so their order does not count.
 pub fn of(value: &Value) -> String {
-    let sum = Sha256::digest(value.to_string().as_bytes());
-    sum.iter().take(BYTES).fold(String::with_capacity(2 * BYTES), |mut text, byte| {
-        // Writing to a string does not fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    HEXLOWER.encode(&Sha256::digest(value.to_string().as_bytes())[..BYTES])
 }
 
 #[cfg(test)]

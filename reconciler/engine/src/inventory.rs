@@ -35,6 +35,8 @@ pub struct Entry {
     pub state: EntryState,
     /// Hash of the fields that we own, after the last apply.
     pub owned: Option<Box<str>>,
+    /// The content with which Git said that it stays when it leaves Git, whatever it says of itself by then.
+    pub kept: Option<Box<str>>,
 }
 
 impl Entry {
@@ -279,6 +281,7 @@ fn read(stored: InventoryEntry, target: ComponentTarget) -> (ObjectKey, Entry) {
         // A word of a newer version: the object may or may not exist, which is what Planned says.
         state: stored.state.known().copied().unwrap_or(EntryState::Planned),
         owned: stored.owned_fields_hash.map(Into::into),
+        kept: stored.kept_content_hash.map(Into::into),
     };
     (key, entry)
 }
@@ -294,5 +297,6 @@ fn write(key: &ObjectKey, entry: &Entry) -> InventoryEntry {
         uid: entry.uid.as_deref().map(str::to_owned),
         state: Lenient::Known(entry.state),
         owned_fields_hash: entry.owned.as_deref().map(str::to_owned),
+        kept_content_hash: entry.kept.as_deref().map(str::to_owned),
     }
 }

@@ -4,7 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use reeve_crds::annotation;
 use reeve_renderer_objects::bundle::COMPONENT_LABEL;
 
-use crate::fields::owned_hash;
+use crate::fields::{has_unknown_writers, owned_hash};
 use crate::health::Health;
 use crate::owner::{self, Owner};
 use crate::payload::Prune;
@@ -34,6 +34,8 @@ pub struct Live {
     pub owned: Option<Box<str>>,
     /// Whether the field manager of an earlier version has fields of it still.
     pub legacy: bool,
+    /// Whether fields of it are left that are to become ours: of that manager, or of nobody knows whom.
+    pub leftovers: bool,
     /// Component that claims it.
     pub component: Option<Box<str>>,
     /// Whether it is on its way out, and what holds it up.
@@ -70,6 +72,9 @@ impl Live {
             owned: hold.applied.and_then(owned_hash).map(String::into_boxed_str),
             owner: hold.owner,
             legacy: hold.legacy,
+            leftovers: hold.legacy
+                || hold.applied.is_some()
+                    && has_unknown_writers(metadata.managed_fields.as_deref().unwrap_or_default()),
             component: label(COMPONENT_LABEL).map(Into::into),
             deleting: metadata
                 .deletion_timestamp

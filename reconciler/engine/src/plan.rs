@@ -194,10 +194,11 @@ fn compare(object: &DesiredObject, live: &Live, entry: Option<Entry>, rules: &Ru
     }
     match entry.and_then(|entry| entry.owned) {
         None => Action::Verify,
-        // Written once more for the sake of its field manager.
-        Some(owned) if live.owned.as_ref() == Some(&owned) && live.legacy => Action::Verify,
+        // Written once more for the sake of its field managers.
+        Some(owned) if live.owned.as_ref() == Some(&owned) && live.leftovers => Action::Verify,
         Some(owned) if live.owned.as_ref() == Some(&owned) => Action::Keep,
         Some(_) => match object.options.drift.unwrap_or(rules.drift) {
+            DriftMode::Repair if live.leftovers => Action::Verify,
             DriftMode::Repair => Action::Repair,
             DriftMode::Report => Action::Report,
             DriftMode::Ignore => Action::Keep,
@@ -234,15 +235,24 @@ pub fn removal_of(key: &ObjectKey, entry: &Entry, view: &dyn View, rules: &Rules
             EntryState::Applied | EntryState::Deleting => Removal::Forget,
         };
     };
-    // Made anew by us before a crash, or brought back from a backup, it is another object and ours all the same.
-    let other_object = entry.uid.as_ref().is_some_and(|uid| *uid != live.uid) && live.owned.is_none();
-    if other_object || !is_ours(&live, Some(entry), rules) {
-        return Removal::Forget;
-    }
-    leave(key, &live, rules)
+    removal_of_live(key, entry, &live, rules)
 }
 
-/// What is done to an object that is ours and left Git.
+/// What is done to an object that Git no longer wants and that is there.
+pub fn removal_of_live(key: &ObjectKey, entry: &Entry, live: &Live, rules: &Rules) -> Removal {
+    // Made anew by us before a crash, or brought back from a backup, it is another object and ours all the same.
+    let other_object = entry.uid.as_ref().is_some_and(|uid| *uid != live.uid) && live.owned.is_none();
+    if other_object || !is_ours(live, Some(entry), rules) {
+        return Removal::Forget;
+    }
+    // Git's word counts although somebody took it off the object.
+    if entry.kept.is_some() && entry.kept == live.content {
+        return Removal::Release;
+    }
+    leave(key, live, rules)
+}
+
+/// What is done to an object that is ours and left Git, by what it says of itself.
 pub fn leave(key: &ObjectKey, live: &Live, rules: &Rules) -> Removal {
     match live.prune {
         Prune::Default if rules.prune && !is_protected(&key.group, &key.kind) => Removal::Delete,

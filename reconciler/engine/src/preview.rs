@@ -154,6 +154,7 @@ impl Model {
                     uid: Some("".into()),
                     state: EntryState::Applied,
                     owned: Some("".into()),
+                    kept: None,
                 };
                 model.inventory.change(Change::Put(object.key.clone(), entry));
                 let live = Live {
@@ -163,6 +164,7 @@ impl Model {
                     owner: Some(owner.clone()),
                     owned: Some("".into()),
                     legacy: false,
+                    leftovers: false,
                     component: Some((&*component.name).into()),
                     deleting: None,
                     prune: if object.keep { Prune::Never } else { object.options.prune },

@@ -4,8 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
+use parking_lot::{Mutex, MutexGuard};
 use reeve_crds::State;
 use tokio::sync::Notify;
 
@@ -114,7 +115,7 @@ impl Rollup {
     }
 
     fn unread(&self) -> MutexGuard<'_, BTreeSet<Arc<str>>> {
-        self.0.unread.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.unread.lock()
     }
 
     /// How a runtime is doing, in one word.
@@ -138,7 +139,7 @@ impl Rollup {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, RuntimeSummary>> {
-        self.0.summaries.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.summaries.lock()
     }
 }
 

@@ -5,9 +5,10 @@
 //! never a task or a slot.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use reeve_crds::RuntimeSpec;
 use reeve_crds::runtime::policy::DriftMode;
 use reeve_crds::runtime_component::ComponentTarget;
@@ -16,7 +17,7 @@ use reeve_renderer_objects::key::ObjectKey;
 use crate::apply::Applier;
 use crate::clock::Clock;
 use crate::cluster::{Account, Cluster};
-use crate::desired::{Desired, DesiredComponent, DesiredObject};
+use crate::desired::{Desired, DesiredComponent, DesiredObject, Want};
 use crate::inventory::{Entry, InventoryWriter};
 use crate::live::{ChangedKeys, Live, Scope, WatchCache};
 use crate::metrics::Metrics;
@@ -28,6 +29,7 @@ mod budget;
 mod capabilities;
 mod claims;
 mod component;
+mod components;
 mod contest;
 mod definitions;
 mod drift;
@@ -73,20 +75,24 @@ struct Context {
 /// Every object that any component of the runtime has in Git: one that moves to another component stays. Clones are the
 /// same.
 #[derive(Clone, Debug, Default)]
-struct Wanted(Arc<Mutex<HashMap<ObjectKey, Arc<str>>>>);
+struct Wanted(Arc<Mutex<HashMap<ObjectKey, Want>>>);
 
 impl Wanted {
     /// Replaces them, and gives those that are not wanted any more.
     fn set(&self, desired: &Desired) -> Vec<ObjectKey> {
-        let now = desired.owners();
-        let mut wanted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = desired.wants();
+        let mut wanted = self.0.lock();
         let dropped = wanted.keys().filter(|key| !now.contains_key(*key)).cloned().collect();
         *wanted = now;
         dropped
     }
 
+    fn get(&self, key: &ObjectKey) -> Option<Want> {
+        self.0.lock().get(key).copied()
+    }
+
     fn has(&self, key: &ObjectKey) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains_key(key)
+        self.get(key).is_some()
     }
 }
 
@@ -139,7 +145,7 @@ impl Context {
     /// What changes of the runtime's objects: of those that it has, and of those that Git wants whatever they say.
     fn subscribe(&self) -> ChangedKeys {
         let wanted = self.wanted.clone();
-        self.watch_cache.subscribe(self.owner.clone(), Some(Arc::new(move |key: &ObjectKey| wanted.has(key))))
+        self.watch_cache.subscribe(self.owner.clone(), Some(Arc::new(move |key: &ObjectKey| wanted.get(key))))
     }
 
     fn rules(&self) -> Rules {

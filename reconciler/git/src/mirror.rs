@@ -5,12 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::{fs, io};
 
 use git2::{ErrorCode, Oid, Repository};
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use reeve_crds::Reason;
 use serde::{Deserialize, Serialize};
 
@@ -119,7 +120,7 @@ impl Mirrors {
 
     pub(super) fn mirror(&self, url: &str) -> Arc<Mirror> {
         let name = folder_name(url);
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         let new = |name: &String| Mirror {
             store: Store::new(self.data.join(name)),
             turn: tokio::sync::Mutex::new(()),
@@ -195,7 +196,7 @@ impl Mirrors {
             }
             let Ok(_held) = store.try_lock() else { continue };
             fs::remove_dir_all(store.folder())?;
-            self.known.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
+            self.known.lock().remove(&name);
             removed += 1;
         }
         Ok(removed)

@@ -5,8 +5,9 @@
 //! of them, and only the one that leads knows the hooks: the others hand a call over to it.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use parking_lot::RwLock;
 use reeve_crds::git_source::WebhookType;
 use reeve_process::Gate;
 use reeve_process::secret::Secret;
@@ -42,12 +43,12 @@ pub struct Hooks {
 impl Hooks {
     /// Adds a hook, or changes it.
     pub fn set(&self, id: impl Into<String>, hook: Hook) {
-        self.table.write().unwrap_or_else(PoisonError::into_inner).insert(id.into(), hook);
+        self.table.write().insert(id.into(), hook);
     }
 
     /// Takes a hook away, if it is there.
     pub fn remove(&self, id: &str) {
-        self.table.write().unwrap_or_else(PoisonError::into_inner).remove(id);
+        self.table.write().remove(id);
     }
 
     /// Answers calls for ever, and counts them. Whoever does not lead hands them to whoever does.
@@ -64,6 +65,6 @@ impl Hooks {
     }
 
     fn find(&self, id: &str) -> Option<Hook> {
-        self.table.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
+        self.table.read().get(id).cloned()
     }
 }

@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use data_encoding::HEXLOWER;
 use git2::Repository;
 use sha2::{Digest as _, Sha256};
 
@@ -207,9 +208,5 @@ pub(super) fn ref_name(name: &str) -> String {
 }
 
 fn hash(text: &str) -> String {
-    use std::fmt::Write as _;
-    Sha256::digest(text.as_bytes()).iter().take(8).fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    HEXLOWER.encode(&Sha256::digest(text.as_bytes())[..8])
 }

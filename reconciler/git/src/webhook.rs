@@ -2,8 +2,7 @@
 //!
 //! Comparisons take the same time whatever was sent.
 
-use std::fmt::Write as _;
-
+use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use http::HeaderMap;
 use reeve_crds::git_source::WebhookType;
@@ -56,10 +55,7 @@ pub fn verify(kind: WebhookType, token: &Secret<String>, headers: &HeaderMap, bo
 /// The path segment under which a source is told of pushes: nobody guesses it, and it changes with the token.
 pub fn hook_id(namespace: &str, name: &str, token: &Secret<String>) -> String {
     let digest = Sha256::digest(format!("{namespace}/{name}/{}", token.expose()).as_bytes());
-    let mut id = digest.iter().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    });
+    let mut id = HEXLOWER.encode(&digest);
     id.truncate(ID_DIGITS);
     id
 }

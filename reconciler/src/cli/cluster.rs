@@ -28,6 +28,7 @@ mod trace;
 mod tree;
 mod uninstall;
 mod version;
+mod wake;
 
 pub(super) use access::ClusterAccess;
 pub(super) use connection::configure;
@@ -44,6 +45,8 @@ pub(super) fn run(command: ClusterCommand, checkout: bool, terminal: &mut Termin
             ClusterCommand::Trace(args) => trace::run(&args, checkout, terminal).await,
             ClusterCommand::Suspend(args) => suspend::run(&args, true, terminal).await,
             ClusterCommand::Resume(args) => suspend::run(&args, false, terminal).await,
+            ClusterCommand::Wake(args) => wake::run(&args, wake::Ask::Wake, terminal).await,
+            ClusterCommand::Sleep(args) => wake::run(&args, wake::Ask::Sleep, terminal).await,
             ClusterCommand::Reconcile(args) => reconcile::run(&args, terminal).await,
             ClusterCommand::Install(args) => install::run(&args, terminal).await,
             ClusterCommand::Uninstall(args) => uninstall::run(&args, terminal).await,

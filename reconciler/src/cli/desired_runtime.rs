@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use reeve_crds::RuntimeSpec;
-use reeve_reconciler::source;
+use reeve_reconciler::{dapr, source};
 use reeve_reconciler_engine::desired::{Desired, Revision};
 use reeve_reconciler_engine::owner::Owner;
 use reeve_reconciler_engine::plan::Rules;
@@ -55,7 +55,12 @@ pub(super) fn one(
             .map_err(|error| vec![Diagnostic::error("runtime", format!("the runtime would be refused: {error}"))])?;
         let revision = Revision { shown: shown.into(), commit: "".into() };
         let desired = Desired::new(&bundle, namespace, &spec.drift.ignore, revision, None)?;
-        Ok(DesiredRuntime { runtime: name.clone(), desired, spec, warnings: bundle.warnings })
+        let mut warnings = bundle.warnings.clone();
+        warnings.extend(dapr::check(&bundle));
+        if warnings.iter().any(Diagnostic::is_error) {
+            return Err(warnings);
+        }
+        Ok(DesiredRuntime { runtime: name.clone(), desired, spec, warnings })
     }))
 }
 

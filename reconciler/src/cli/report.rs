@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::sync::Arc;
 
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use reeve_renderer::diagnostic::{Diagnostic, Location, Severity};
 use reeve_renderer::tree::Tree;
 
@@ -16,7 +18,7 @@ pub(super) mod sarif;
 #[cfg(test)]
 mod tests;
 
-/// Characters of a line that are shown.
+/// Columns of a line that are shown.
 const WIDEST: usize = 140;
 /// Files whose text is kept.
 const KEPT: usize = 64;
@@ -32,94 +34,64 @@ pub(super) struct Counts {
 /// Writes findings with the lines they are about.
 pub(super) struct Reporter<'a> {
     tree: &'a dyn Tree,
-    style: Style,
+    renderer: Renderer,
     files: HashMap<Arc<str>, Option<Arc<str>>>,
-}
-
-/// A line with the stretch that is marked, ready to be shown.
-struct Excerpt {
-    line: String,
-    indent: usize,
-    length: usize,
 }
 
 impl<'a> Reporter<'a> {
     pub(super) fn new(tree: &'a dyn Tree, style: Style) -> Self {
-        Self { tree, style, files: HashMap::new() }
+        let renderer = if style.is_on() { Renderer::styled() } else { Renderer::plain() };
+        Self { tree, renderer: renderer.term_width(WIDEST), files: HashMap::new() }
     }
 
     /// Writes all of them, with an empty line after each.
     pub(super) fn write(&mut self, findings: &[Diagnostic], out: &mut dyn Write) -> io::Result<()> {
-        findings.iter().try_for_each(|finding| self.finding(finding, out))
+        findings.iter().try_for_each(|finding| {
+            let report = self.report(finding);
+            writeln!(out, "{}\n", self.renderer.render(&[report]))
+        })
     }
 
-    fn finding(&mut self, finding: &Diagnostic, out: &mut dyn Write) -> io::Result<()> {
-        let style = self.style;
-        let (paint, word) = match finding.severity {
-            Severity::Error => (Paint::Error, "error"),
-            Severity::Warning => (Paint::Warning, "warning"),
+    fn report<'f>(&mut self, finding: &'f Diagnostic) -> Group<'f> {
+        let level = match finding.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
         };
-        let head = style.paint(paint, &format!("{word}[{}]", finding.code));
-        let message = style.paint(Paint::Strong, &format!(": {}", harmless(&finding.message)));
-        writeln!(out, "{head}{message}")?;
-        let places = finding.location.iter().chain(finding.notes.iter().filter_map(|note| note.location.as_ref()));
-        let width = places.map(|place| place.line.to_string().len()).max().unwrap_or(1);
-        let edge = style.paint(Paint::Frame, &format!("{:width$} |", ""));
-        let bullet = style.paint(Paint::Frame, &format!("{:width$} =", ""));
-        let mut framed = false;
+        let mut report = Group::with_title(level.primary_title(harmless(&finding.message)).id(finding.code));
         if let Some(place) = &finding.location {
-            framed = self.place(place, "-->", (paint, '^'), width, out)?;
+            report = self.place(report, place, AnnotationKind::Primary);
         }
         for note in &finding.notes {
-            let (word, message) = (style.paint(Paint::Note, "note"), harmless(&note.message));
-            if framed {
-                writeln!(out, "{edge}")?;
-            }
-            framed = false;
-            writeln!(out, "{bullet} {word}: {message}")?;
+            report = report.element(Level::NOTE.message(harmless(&note.message)));
             if let Some(place) = &note.location {
-                framed = self.place(place, ":::", (Paint::Note, '-'), width, out)?;
+                report = self.place(report, place, AnnotationKind::Context);
             }
         }
-        let mut last = Vec::new();
         if let Some(help) = &finding.help {
-            last.push(format!("{}: {}", style.paint(Paint::Help, "help"), harmless(help)));
+            report = report.element(Level::HELP.message(harmless(help)));
         }
         if !finding.runtimes.is_empty() {
-            last.push(in_runtimes(&finding.runtimes));
+            report = report.element(Level::NOTE.no_name().message(in_runtimes(&finding.runtimes)));
         }
-        if framed && !last.is_empty() {
-            writeln!(out, "{edge}")?;
-        }
-        last.iter().try_for_each(|line| writeln!(out, "{bullet} {line}"))?;
-        writeln!(out)
+        report
     }
 
-    /// Whether the line itself is shown.
-    fn place(
-        &mut self,
-        place: &Location,
-        arrow: &str,
-        (paint, mark): (Paint, char),
-        width: usize,
-        out: &mut dyn Write,
-    ) -> io::Result<bool> {
-        let style = self.style;
-        let arrow = style.paint(Paint::Frame, &format!("{:width$}{arrow}", ""));
-        writeln!(out, "{arrow} {}", harmless(&place.to_string()))?;
+    /// The place, with its line if there is something to mark on it.
+    fn place<'f>(&mut self, report: Group<'f>, place: &'f Location, kind: AnnotationKind) -> Group<'f> {
+        let file = harmless(&place.file);
+        let (line, column) = (place.line as usize, place.column as usize);
         // The start of a file stands for the file as a whole: there is nothing to mark in it.
-        if (place.line, place.column, place.length) == (1, 1, 1) {
-            return Ok(false);
+        let is_whole = (place.line, place.column, place.length) == (1, 1, 1);
+        match self.line(place).filter(|line| !is_whole && !line.is_empty()) {
+            Some(text) => {
+                let mark = kind.span(bytes(&text, column.saturating_sub(1), place.length as usize));
+                report.element(Snippet::source(text).line_start(line).path(file).annotation(mark))
+            }
+            None => report.element(Origin::path(file).line(line).char_column(column)),
         }
-        let Some(excerpt) = self.excerpt(place) else { return Ok(false) };
-        let edge = style.paint(Paint::Frame, &format!("{:width$} |", ""));
-        let number = style.paint(Paint::Frame, &format!("{:>width$} |", place.line));
-        let marks = style.paint(paint, &mark.to_string().repeat(excerpt.length));
-        writeln!(out, "{edge}\n{number} {}\n{edge} {:indent$}{marks}", excerpt.line, "", indent = excerpt.indent)?;
-        Ok(true)
     }
 
-    fn excerpt(&mut self, place: &Location) -> Option<Excerpt> {
+    fn line(&mut self, place: &Location) -> Option<String> {
         if self.files.len() > KEPT {
             self.files.clear();
         }
@@ -129,25 +101,14 @@ impl<'a> Reporter<'a> {
         };
         let text = self.files.entry(place.file.clone()).or_insert_with(|| read(&place.file)).clone()?;
         let line = text.lines().nth((place.line as usize).checked_sub(1)?)?;
-        Some(excerpt(line, place.column as usize, place.length as usize))
+        Some(harmless(line).trim_end().to_owned())
     }
 }
 
-/// The part of a line around its mark, which is a single line high and as wide as a screen.
-fn excerpt(line: &str, column: usize, length: usize) -> Excerpt {
-    let start = column.saturating_sub(1);
-    let all = line.chars().count();
-    // The mark of something that spans lines ends with the line.
-    let length = length.min(all.saturating_sub(start)).clamp(1, WIDEST);
-    let skipped = if all > WIDEST { (start + length).saturating_sub(WIDEST - 20).min(start) } else { 0 };
-    let front = if skipped > 0 { "..." } else { "" };
-    let back = if all - skipped.min(all) > WIDEST { "..." } else { "" };
-    let middle: String = line.chars().skip(skipped).take(WIDEST).collect();
-    Excerpt {
-        line: format!("{front}{}{back}", harmless(&middle)).trim_end().to_owned(),
-        indent: start.min(all) - skipped + front.len(),
-        length,
-    }
+/// Where a stretch of characters is in bytes. What spans lines ends with its first.
+fn bytes(line: &str, start: usize, length: usize) -> Range<usize> {
+    let at = |character: usize| line.char_indices().nth(character).map_or(line.len(), |(at, _)| at);
+    at(start)..at(start.saturating_add(length.max(1)))
 }
 
 /// `2 errors, 1 warning`; `no findings`.

@@ -13,7 +13,6 @@ pub(super) enum Paint {
     Warning,
     Note,
     Help,
-    Frame,
     Strong,
     Faint,
     Added,
@@ -26,6 +25,10 @@ impl Style {
         Self { on }
     }
 
+    pub(super) fn is_on(self) -> bool {
+        self.on
+    }
+
     /// The text in its colour.
     pub(super) fn paint(self, paint: Paint, text: &str) -> String {
         if !self.on || text.is_empty() {
@@ -36,7 +39,6 @@ impl Style {
             Paint::Warning => "1;33",
             Paint::Note => "1;32",
             Paint::Help => "1;36",
-            Paint::Frame => "1;34",
             Paint::Strong => "1",
             Paint::Faint => "2",
             Paint::Added => "32",

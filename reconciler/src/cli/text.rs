@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use reeve_renderer::value::Value;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// More names than this are counted.
 const NAMES: usize = 3;
@@ -55,6 +56,30 @@ pub(super) fn harmless(text: &str) -> Cow<'_, str> {
     )
 }
 
+/// Columns of a terminal that a text takes.
+pub(super) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// The text with spaces up to so many columns.
+pub(super) fn padded(text: &str, columns: usize) -> String {
+    format!("{text}{:1$}", "", columns.saturating_sub(width(text)))
+}
+
+/// Text that takes at most so many columns, with dots where it was cut.
+pub(super) fn cut(text: &str, columns: usize) -> Cow<'_, str> {
+    if width(text) <= columns {
+        return Cow::Borrowed(text);
+    }
+    let mut left = columns.saturating_sub(3);
+    let fits = |c: &char| {
+        let rest = left.checked_sub(c.width().unwrap_or(0));
+        left = rest.unwrap_or(0);
+        rest.is_some()
+    };
+    Cow::Owned(text.chars().take_while(fits).chain("...".chars()).collect())
+}
+
 /// A value on one line, cut if it is long.
 pub(super) fn value(value: &Value) -> String {
     // A walk over a huge value for a line of it would be a waste.
@@ -63,11 +88,7 @@ pub(super) fn value(value: &Value) -> String {
     } else {
         serde_json::to_string(value).unwrap_or_default()
     };
-    let text = harmless(&text);
-    if text.chars().count() <= LONGEST_VALUE {
-        return text.into_owned();
-    }
-    text.chars().take(LONGEST_VALUE - 3).chain("...".chars()).collect()
+    cut(&harmless(&text), LONGEST_VALUE).into_owned()
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 
+use reeve_reconciler::dapr;
 use reeve_reconciler_engine::desired;
 use reeve_renderer::diagnostic::{Diagnostic, Severity};
 use reeve_renderer::findings::Findings;
@@ -61,6 +62,7 @@ fn check(source: &Source, args: &ValidateArgs) -> Result<(Vec<Diagnostic>, Count
                 counts.components += bundle.components.len();
                 counts.objects += bundle.components.iter().map(|component| component.objects.len()).sum::<usize>();
                 findings.add_for(name, desired::check(&bundle));
+                findings.add_for(name, dapr::check(&bundle));
                 findings.add_for(name, shared.check(name, &bundle, in_cluster));
                 findings.add_for(name, bundle.warnings);
             }

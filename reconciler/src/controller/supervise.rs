@@ -29,7 +29,7 @@ pub(super) async fn supervise(handle: Handle, setup: Setup, name: Arc<str>) {
         let (Some(role), Some(object)) = (Role::of(&message), message.object) else { return };
         let began = setup.clock.now();
         let failed = match role {
-            Role::Leave => match leave(&setup, &object, &message.rollup).await {
+            Role::Leave => match Box::pin(leave(&setup, &object, &message.rollup)).await {
                 Ok(()) => {
                     let is_other = |told: &Message| {
                         Role::of(told) != Some(Role::Leave)
@@ -66,7 +66,7 @@ pub(super) async fn supervise(handle: Handle, setup: Setup, name: Arc<str>) {
             // One that works again a moment later has nothing to say.
             if pause >= LASTING
                 && let Some(object) = &message.object
-                && let Err(error) = not_served.patch_status(&setup, object).await
+                && let Err(error) = Box::pin(not_served.patch_status(&setup, object)).await
             {
                 debug!(reason = %error.reason, "{}", error.message);
             }

@@ -1,9 +1,10 @@
 //! The sources that the page of metrics shows. Nothing here keeps a source alive: it leaves the page when it is dropped.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 use reeve_crds::State;
@@ -31,7 +32,7 @@ pub struct SourceGauge(Arc<Mutex<SourceFacts>>);
 impl SourceGauge {
     /// It is doing so.
     pub fn set(&self, facts: SourceFacts) {
-        *lock(&self.0) = facts;
+        *self.0.lock() = facts;
     }
 }
 
@@ -42,15 +43,15 @@ pub(super) struct Sources(Arc<Mutex<Vec<Weak<Mutex<SourceFacts>>>>>);
 impl Sources {
     pub(super) fn add(&self) -> SourceGauge {
         let summary = SourceGauge::default();
-        let mut sources = lock(&self.0);
+        let mut sources = self.0.lock();
         sources.retain(|known| known.strong_count() > 0);
         sources.push(Arc::downgrade(&summary.0));
         summary
     }
 
     fn all(&self) -> Vec<SourceFacts> {
-        let sources: Vec<_> = lock(&self.0).iter().filter_map(Weak::upgrade).collect();
-        sources.iter().map(|source| lock(source).clone()).collect()
+        let sources: Vec<_> = self.0.lock().iter().filter_map(Weak::upgrade).collect();
+        sources.iter().map(|source| source.lock().clone()).collect()
     }
 }
 
@@ -82,8 +83,4 @@ fn encode_sources(encoder: &mut DescriptorEncoder<'_>, sources: &[SourceFacts]) 
         encode_gauge(encoder, "last_commit_timestamp_seconds", help, newest.as_second())?;
     }
     Ok(())
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

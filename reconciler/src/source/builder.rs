@@ -12,9 +12,9 @@ use reeve_renderer::fleet::{Fleet, Loader, RemovalLimit};
 use reeve_renderer::render::Renderer;
 use reeve_renderer::tree::{Tree, TreeError};
 use reeve_renderer::{released, resolve};
-use serde_json::Value;
 
-use super::object;
+use super::object::{self, Manifest};
+use crate::dapr;
 
 /// What is kept of components that many runtimes have alike.
 const CACHE: u64 = 8 << 20;
@@ -34,7 +34,7 @@ pub(super) struct InForce {
 }
 
 /// A runtime, what it should be, and its object.
-pub(super) type Changed = (Arc<str>, Arc<Desired>, Value);
+pub(super) type Changed = (Arc<str>, Arc<Desired>, Manifest);
 
 /// What a revision asks for.
 #[derive(Debug)]
@@ -142,7 +142,9 @@ impl RevisionBuilder {
                     revision.clone(),
                     in_force.get(&name).map(|(_, desired, _)| &**desired),
                 )?;
-                Ok((desired, object::runtime(&resolved, source), bundle.warnings))
+                let mut said = dapr::check(&bundle);
+                said.extend(bundle.warnings);
+                Ok((desired, Manifest::new(&object::runtime(&resolved, source)), said))
             });
             match made {
                 Ok((desired, object, warnings)) => {
@@ -183,6 +185,11 @@ impl InForce {
     /// What is in force for a runtime.
     pub(super) fn get(&self, name: &str) -> Option<&Changed> {
         self.runtimes.get(name)
+    }
+
+    /// All runtimes in force.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Changed> {
+        self.runtimes.values()
     }
 
     /// The names of all runtimes in force.

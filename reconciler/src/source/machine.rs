@@ -4,7 +4,7 @@
 //! [`Observed`], and what it decides comes back as effects. `Source` is the shell that turns IO into events and effects into
 //! IO; the simulation drives the same machine through random histories.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -67,6 +67,10 @@ pub(super) struct Machine {
     /// What each runtime should be by the active revision.
     in_force: Arc<InForce>,
     publication: Publication,
+    /// Runtimes whose file left Git, which said last that their objects stay.
+    keeping_objects: BTreeSet<Arc<str>>,
+    /// The generation in which each Runtime was last compared with its file.
+    compared: BTreeMap<Arc<str>, Option<i64>>,
     /// Whether there may be more to publish.
     more: bool,
     /// Whether Runtimes are yet to be written, as workers were told last.
@@ -104,6 +108,8 @@ impl Machine {
             active: None,
             in_force: Arc::default(),
             publication: Publication::default(),
+            keeping_objects: BTreeSet::new(),
+            compared: BTreeMap::new(),
             more: false,
             publishing: false,
             writing: Writing::default(),

@@ -1,5 +1,7 @@
 //! The Runtime that a file of the repository stands for.
 
+use std::sync::Arc;
+
 use reeve_crds::{GROUP, Runtime, RuntimeSpec, VERSION};
 use reeve_reconciler_engine::patch::to_json;
 use reeve_reconciler_engine::payload;
@@ -8,7 +10,22 @@ use reeve_renderer::resolve::Resolved;
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
-/// The object of a runtime as it is applied: everything but what belongs to people.
+/// The object of a runtime as it is applied. Kept as text, since a fleet has thousands, and a tree of values takes ten
+/// times as much.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Manifest(Arc<str>);
+
+impl Manifest {
+    pub(super) fn new(object: &Value) -> Self {
+        Self(object.to_string().into())
+    }
+
+    pub(super) fn read(&self) -> Value {
+        serde_json::from_str(&self.0).unwrap_or_default()
+    }
+}
+
+/// The object of a runtime: everything but what belongs to people.
 pub(super) fn runtime(resolved: &Resolved, source: &str) -> Value {
     let file = &resolved.runtime;
     let mut spec = match Value::from(&resolved.policy.to_value()) {

@@ -27,7 +27,7 @@ pub(super) async fn write(ctx: Context, changed: Vec<(Changed, bool)>) -> Vec<(A
 
 async fn write_runtime(ctx: &Context, changed: Changed, is_retried: bool) -> (Arc<str>, Result<(), ReconcileError>) {
     let written = match ctx.runtimes() {
-        Ok(api) => apply_runtime(ctx, &api, &changed.0, &changed.2).await,
+        Ok(api) => apply_runtime(ctx, &api, &changed.0, &changed.2.read()).await,
         Err(error) => Err(error),
     };
     let sent = written.map(|written| send_desired(ctx, &changed, written.map(Arc::new).as_ref(), is_retried));
@@ -43,7 +43,7 @@ fn send_desired(ctx: &Context, (name, desired, _): &Changed, written: Option<&Ar
     ctx.setup.runtimes.update_message(&ctx.namespace, name, &mut |message| {
         let is_other = match &message.desired {
             DesiredState::Present(before) => before.digest != desired.digest,
-            DesiredState::Absent => true,
+            DesiredState::Absent { .. } => true,
             // After a restart: another one than the process before worked towards.
             DesiredState::Unknown => is_retried || worked_towards(message) != Some(&*desired.digest),
         };
@@ -73,12 +73,13 @@ fn worked_towards(message: &Message) -> Option<&str> {
     status.desired.as_ref().map(|desired| desired.digest.as_str())
 }
 
-/// The file of a runtime left Git. Its worker takes its objects away, if its policy says so, and deletes the Runtime.
-pub(super) fn send_removal(ctx: &Context, name: &Arc<str>) {
+/// The file of a runtime left Git. Its worker takes its objects away, if its policy says so and Git did not say otherwise
+/// last, and deletes the Runtime.
+pub(super) fn send_removal(ctx: &Context, name: &Arc<str>, keeps_objects: bool) {
     tracing::info!(runtime = %name, "its file left Git");
     ctx.setup.runtimes.update_message(&ctx.namespace, name, &mut |message| {
         message.source_suspended = false;
-        !std::mem::replace(&mut message.desired, DesiredState::Absent).is_absent()
+        !std::mem::replace(&mut message.desired, DesiredState::Absent { keeps_objects }).is_absent()
     });
 }
 

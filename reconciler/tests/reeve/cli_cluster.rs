@@ -11,6 +11,7 @@ mod live;
 mod plan;
 mod reconcile;
 mod rights;
+mod scaling;
 mod suspend;
 mod trace;
 mod tree;

@@ -35,6 +35,13 @@ pub enum Gone {
 }
 
 impl Applier {
+    /// Whether there is a definition of an object's kind, although no version of it is served.
+    pub async fn is_defined(&self, key: &ObjectKey) -> Result<bool, ApplyError> {
+        let asked = self.cluster.kinds().is_defined(self.client()?, &key.group, &key.kind);
+        let found = self.answered(self.in_time(asked).await);
+        found.map_err(|api_error| ApplyError::Refused { object: key.clone(), api_error })
+    }
+
     /// Deletes an object if it has this uid. One that is not there, or is another, counts as gone.
     pub async fn delete(&self, key: &ObjectKey, kind: &Kind, uid: Option<&str>) -> Result<Gone, ApplyError> {
         let api = api(self.client()?, kind, key);

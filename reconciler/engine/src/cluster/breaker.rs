@@ -1,9 +1,10 @@
 //! Keeps everybody from hammering an API server that is not there.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 
 use crate::backoff::Backoff;
 use crate::clock::{Clock, after};
@@ -78,8 +79,8 @@ impl Breaker {
         self.lock().until.is_some()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> parking_lot::MutexGuard<'_, State> {
+        self.0.lock()
     }
 }
 

@@ -1,8 +1,9 @@
 //! Writes that were sent and are not answered yet. Whoever sent one may give it up; the API server may do it all the same.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use reeve_renderer_objects::key::ObjectKey;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -61,7 +62,7 @@ impl InFlightWrites {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<ObjectKey, usize>> {
-        self.0.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.under_way.lock()
     }
 }
 

@@ -1,10 +1,16 @@
 //! Which kinds the API server serves: asked once per group and version, and again when something is missing.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use kube::Client;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::ListParams;
 use kube::core::ApiResource;
+use kube::{Api, Client};
+use parking_lot::Mutex;
+
+/// How many definitions are read at once: each may be large.
+const DEFINITIONS_AT_ONCE: u32 = 20;
 
 /// A kind that is served.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -120,6 +126,25 @@ impl Kinds {
         Err(missing)
     }
 
+    /// Whether there is a definition of a kind, although no version of it may be served. Who may not look sees none.
+    pub async fn is_defined(&self, client: Client, group: &str, kind: &str) -> Result<bool, kube::Error> {
+        let definitions: Api<CustomResourceDefinition> = Api::all(client);
+        let mut page = ListParams::default().limit(DEFINITIONS_AT_ONCE);
+        loop {
+            let listed = match definitions.list(&page).await {
+                Err(kube::Error::Api(status)) if status.code == 403 => return Ok(false),
+                listed => listed?,
+            };
+            if listed.items.iter().any(|it| it.spec.group == group && it.spec.names.kind == kind) {
+                return Ok(true);
+            }
+            match listed.metadata.continue_.filter(|token| !token.is_empty()) {
+                Some(token) => page.continue_token = Some(token),
+                None => return Ok(false),
+            }
+        }
+    }
+
     /// Forgets a kind that turned out not to be served any more.
     pub fn forget(&self, api_version: &str) {
         self.lock().remove(api_version);
@@ -146,11 +171,11 @@ impl Kinds {
     }
 
     fn asking(&self, api_version: &str) -> Asking {
-        let mut asking = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut asking = self.asking.lock();
         asking.entry(api_version.to_owned()).or_default().clone()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Served>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> parking_lot::MutexGuard<'_, HashMap<String, Served>> {
+        self.known.lock()
     }
 }

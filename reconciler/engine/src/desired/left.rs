@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use reeve_crds::ObjectRef;
+use reeve_crds::annotation::DAPR_RESTART;
 use reeve_crds::runtime::policy::IgnoredFields;
-use reeve_renderer_objects::bundle::Bundle;
+use reeve_renderer_objects::bundle::{Bundle, Object};
 use reeve_renderer_objects::key::ObjectKey;
+use reeve_renderer_objects::value::Value;
 
 use super::as_json;
 use crate::inventory::object_ref;
@@ -22,7 +24,8 @@ impl<'a> Left<'a> {
         let all = || bundle.components.iter().flat_map(|component| &component.objects);
         // A rule may mean objects that it does not name: what its Services lead to, and the scalers of those.
         let has_rules = all().any(|object| &*object.key.kind == "ScalingRule");
-        let objects: Vec<serde_json::Value> = if has_rules { all().map(as_json).collect() } else { Vec::new() };
+        let objects = all().filter(|object| has_rules || names_restart(object));
+        let objects: Vec<serde_json::Value> = objects.map(as_json).collect();
         Self { delegated: payload::delegated(objects.iter()), policy }
     }
 
@@ -36,4 +39,12 @@ impl<'a> Left<'a> {
         left.extend(payload::ignored_by(self.policy, &object).unwrap_or_default());
         left
     }
+}
+
+/// Whether an object in Git says what its pods were last restarted for, as a copy of what lives does.
+fn names_restart(object: &Object) -> bool {
+    let below = |value: Option<&Value>, key: &str| value.and_then(|value| value.get(key)).cloned();
+    let template = below(object.value.get("spec"), "template");
+    let metadata = below(template.as_ref(), "metadata");
+    below(below(metadata.as_ref(), "annotations").as_ref(), DAPR_RESTART).is_some()
 }

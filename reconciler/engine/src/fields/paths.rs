@@ -152,6 +152,12 @@ impl Paths {
         here.member
     }
 
+    /// Whether the field itself is in the set, and not only a whole that it may be part of. Of a map whose keys have owners
+    /// of their own, such as annotations, the set of who made it empty has the map alone.
+    pub fn names(&self, path: &Path) -> bool {
+        self.at(path).is_some_and(Self::is_member)
+    }
+
     /// Whether the field or anything below it is in the set.
     pub fn touches(&self, path: &Path) -> bool {
         self.contains(path) || self.at(path).is_some_and(|here| !here.is_empty())

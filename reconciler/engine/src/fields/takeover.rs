@@ -21,14 +21,26 @@ pub const RELEASE_NAMESPACE: &str = "meta.helm.sh/release-namespace";
 /// What Helm's own program calls itself, also where it marks nothing: in `crds/`, and on hooks.
 const HELM: &str = "helm";
 
-/// By which managers `kubectl apply` writes: on the client, on the server, for its own annotation, and what the API
-/// server calls everybody who wrote before the first server-side apply.
+/// By which managers `kubectl apply` writes: on the client, on the server, for its own annotation, and before any of it.
 const KUBECTL_APPLY: [(&str, Operation); 4] = [
     ("kubectl-client-side-apply", Operation::Update),
     ("kubectl", Operation::Apply),
     ("kubectl-last-applied", Operation::Apply),
-    ("before-first-apply", Operation::Update),
+    BEFORE_FIRST_APPLY,
 ];
+
+/// What the API server calls everybody who wrote before the first server-side apply, and all the same when somebody
+/// cleared who wrote what.
+const BEFORE_FIRST_APPLY: (&str, Operation) = ("before-first-apply", Operation::Update);
+
+/// Whether fields of an object that we apply are left from before anybody knew who wrote what.
+pub fn has_unknown_writers(managed: &[ManagedFieldsEntry]) -> bool {
+    let (name, operation) = BEFORE_FIRST_APPLY;
+    let is_it = |entry: &ManagedFieldsEntry| {
+        entry.manager.as_deref() == Some(name) && Operation::of(entry) == operation && subresource(entry).is_none()
+    };
+    managed.iter().any(is_it)
+}
 
 /// What to write so that the fields of others are ours.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,7 +121,7 @@ pub fn takeover(managed: &[ManagedFieldsEntry], us: &Manager, yields: impl Fn(&s
     let taken = theirs.iter().filter_map(|entry| entry.fields_v1.as_ref()).map(Paths::of);
     let taken = taken.fold(Paths::default(), Paths::union);
     let annotation = Path::of_fields(["metadata", "annotations", LAST_APPLIED]);
-    let remove_last_applied = taken.contains(&annotation);
+    let remove_last_applied = taken.names(&annotation);
 
     let mut ours = managed.iter().find(|entry| is_ours(entry)).cloned().unwrap_or_else(|| ManagedFieldsEntry {
         manager: Some(us.as_str().to_owned()),
@@ -133,6 +145,6 @@ fn is_kubectl_apply(entry: &ManagedFieldsEntry) -> bool {
 pub fn is_written_by_helm(entry: &ManagedFieldsEntry) -> bool {
     let manager = entry.manager.as_deref().unwrap_or_default();
     let mark = Path::of_fields(["metadata", "annotations", RELEASE_NAME]);
-    let sets_mark = || entry.fields_v1.as_ref().is_some_and(|fields| Paths::of(fields).contains(&mark));
+    let sets_mark = || entry.fields_v1.as_ref().is_some_and(|fields| Paths::of(fields).names(&mark));
     subresource(entry).is_none() && !Manager::is_reeve(manager) && (manager == HELM || sets_mark())
 }

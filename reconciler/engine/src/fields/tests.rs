@@ -294,6 +294,21 @@ fn a_takeover_of_an_object_that_we_never_applied_makes_our_entry() {
 }
 
 #[test]
+fn a_takeover_removes_no_annotation_that_is_not_there() {
+    let theirs = entry("before-first-apply", "Update", 1, &json!({ "f:metadata": { "f:annotations": {} } }));
+
+    let taken = takeover(&entries(json!([theirs])), &manager(), |_| false).unwrap();
+
+    assert!(!taken.remove_last_applied, "who made the map has none of its keys");
+}
+
+#[test]
+fn who_has_the_map_of_annotations_alone_is_not_helm() {
+    let map = entry("anybody", "Update", 1, &json!({ "f:metadata": { "f:annotations": {} } }));
+    assert!(!is_written_by_helm(&entries(json!([map]))[0]));
+}
+
+#[test]
 fn scaling_with_kubectl_is_not_kubectl_apply() {
     let scaled = json!({
         "manager": "kubectl", "operation": "Apply", "subresource": "scale", "fieldsV1": { "f:spec": { "f:replicas": {} } },

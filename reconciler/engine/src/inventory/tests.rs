@@ -12,6 +12,7 @@ fn entry(component: &str) -> Entry {
         uid: None,
         state: EntryState::Planned,
         owned: None,
+        kept: None,
     }
 }
 

@@ -5,7 +5,7 @@
 //! that was superseded is refused.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::Method;
@@ -14,6 +14,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, OwnerRe
 use kube::api::{ListParams, ObjectMeta};
 use kube::core::PartialObjectMeta;
 use kube::{Api, Client};
+use parking_lot::{Mutex, MutexGuard};
 use reeve_crds::Reason;
 use reeve_crds::{Inventory as InventoryPage, InventorySpec};
 use reeve_renderer_objects::bundle::RUNTIME_LABEL;
@@ -243,7 +244,7 @@ impl InventoryWriter {
             }
             // Whoever is about to ask as well gets into the same write.
             tokio::task::yield_now().await;
-            match self.write(&pages).await {
+            match Box::pin(self.write(&pages)).await {
                 Ok(number) => {
                     self.lock().stored(number);
                     drop(self.0.stored.send_replace(Ok(number)));
@@ -286,7 +287,7 @@ impl InventoryWriter {
     }
 
     fn lock(&self) -> MutexGuard<'_, Pending> {
-        self.0.inventory.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.inventory.lock()
     }
 }
 
@@ -345,10 +346,14 @@ impl Pages {
         };
         match written {
             Ok(stored) => Ok(stored.metadata.into()),
-            Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => {
-                Err(InventoryError::Fenced { page: name.to_owned() })
+            Err(error) => {
+                let (is_other, api_error) = (is_other_page(&error), ApiError::of(&error));
+                // A kind that is not served has no pages of others: what is known is written when it is served again.
+                if is_other && api_error.reason != Reason::MissingKind {
+                    return Err(InventoryError::Fenced { page: name.to_owned() });
+                }
+                Err(InventoryError::Write { page: name.to_owned(), api_error })
             }
-            Err(error) => Err(InventoryError::Write { page: name.to_owned(), api_error: ApiError::of(&error) }),
         }
     }
 
@@ -368,33 +373,10 @@ impl Pages {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use reeve_crds::inventory::EntryState;
-    use reeve_crds::runtime_component::ComponentTarget;
-
-    use super::*;
-
-    #[tokio::test]
-    async fn an_entry_that_is_not_stored_is_waited_for_by_the_next_one_too() {
-        let inventory = InventoryWriter::new(Inventory::load("eu".into(), []));
-        let key = |name: &str| ObjectKey { group: "".into(), kind: "A".into(), namespace: None, name: name.into() };
-        let entry = Entry {
-            component: "web".into(),
-            target: ComponentTarget::Runtime,
-            version: "v1".into(),
-            uid: None,
-            state: EntryState::Planned,
-            owned: None,
-        };
-        let put = || vec![(key("a"), entry.clone())];
-        // Given up before it was stored.
-        assert!(futures::poll!(Box::pin(inventory.store(put(), []))).is_pending());
-        assert!(futures::poll!(Box::pin(inventory.store(put(), []))).is_pending());
-        assert!(futures::poll!(Box::pin(inventory.store(Vec::new(), [&key("a")]))).is_pending());
-        assert!(
-            futures::poll!(Box::pin(inventory.store(Vec::new(), [&key("b")]))).is_ready(),
-            "nobody waits for others"
-        );
-    }
+/// Whether a page is not the one that is known: it was changed, or it is gone.
+fn is_other_page(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if matches!(status.code, 404 | 409))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,12 +1,14 @@
 //! What the watches have seen, by object, and whom it concerns.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use reeve_renderer_objects::key::ObjectKey;
 use tokio::sync::Notify;
 
 use super::Live;
+use crate::desired::Want;
 use crate::owner::Owner;
 
 /// All objects of ours in one cluster. Clones are the same index.
@@ -23,8 +25,8 @@ struct Seen {
     handed_over: Arc<Notify>,
 }
 
-/// Says of which objects a runtime wants to know whatever they say of themselves.
-pub type Interest = Arc<dyn Fn(&ObjectKey) -> bool + Send + Sync>;
+/// Says which objects a runtime wants, and so has to know of whatever they say of themselves.
+pub type Interest = Arc<dyn Fn(&ObjectKey) -> Option<Want> + Send + Sync>;
 
 /// The objects of one runtime that changed since somebody looked. Bounded by the number of its objects.
 #[derive(Clone, Default)]
@@ -68,15 +70,15 @@ impl ChangedKeys {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeSet<ObjectKey>> {
-        self.marked.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.marked.0.lock()
     }
 
-    fn wants(&self, key: &ObjectKey) -> bool {
-        self.interest.as_ref().is_some_and(|interest| interest(key))
+    fn wants(&self, key: &ObjectKey) -> Option<Want> {
+        self.interest.as_ref().and_then(|interest| interest(key))
     }
 
     fn offers(&self) -> MutexGuard<'_, BTreeSet<ObjectKey>> {
-        self.offered.lock().unwrap_or_else(PoisonError::into_inner)
+        self.offered.lock()
     }
 
     /// Whether its runtime still listens.
@@ -123,7 +125,7 @@ impl Index {
         for reader in seen.readers.get(owner).into_iter().flatten() {
             let before = std::mem::replace(&mut *reader.offers(), keys.clone());
             for key in keys.difference(&before) {
-                seen.others_that_want(key, owner).for_each(|(_, other)| other.mark(key));
+                seen.others_that_want(key, owner).for_each(|(_, other, _)| other.mark(key));
             }
         }
     }
@@ -135,9 +137,11 @@ impl Index {
         readers.any(|reader| reader.is_alive() && reader.offers().contains(key))
     }
 
-    /// A runtime other than this one that wants an object.
-    pub(crate) fn wanted_by_another(&self, key: &ObjectKey, owner: &Owner) -> Option<Owner> {
-        self.lock().others_that_want(key, owner).next().map(|(other, _)| other.clone())
+    /// A runtime other than this one that wants an object, and how: of several, one that would take it over.
+    pub(crate) fn wanted_by_another(&self, key: &ObjectKey, owner: &Owner) -> Option<(Owner, Want)> {
+        let seen = self.lock();
+        let most = seen.others_that_want(key, owner).max_by_key(|(_, _, want)| *want);
+        most.map(|(other, _, want)| (other.clone(), want))
     }
 
     /// A runtime does not want these objects any more: whoever has one and waited for that is told.
@@ -151,7 +155,7 @@ impl Index {
         seen.handed_over.notify_waiters();
     }
 
-    /// Resolves when an object that a runtime had is another's or gone, or when no other runtime wants it.
+    /// Resolves when an object that a runtime had is another's or gone, or when no other runtime wants to have it.
     pub(crate) async fn until_handed_over(&self, key: &ObjectKey, owner: &Owner) {
         let handed_over = self.lock().handed_over.clone();
         loop {
@@ -159,7 +163,8 @@ impl Index {
             // From here on nothing is missed.
             next.as_mut().enable();
             let is_ours = self.get(key).is_some_and(|live| live.owner.as_ref() == Some(owner));
-            if !is_ours || self.wanted_by_another(key, owner).is_none() {
+            let is_awaited = self.wanted_by_another(key, owner).is_some_and(|(_, want)| want != Want::Leaves);
+            if !is_ours || !is_awaited {
                 return;
             }
             next.await;
@@ -186,7 +191,7 @@ impl Index {
         let mut seen = self.lock();
         let is_it = seen.objects.get(key).is_some_and(|(live, _)| uid.is_none_or(|uid| *live.uid == *uid));
         if is_it && let Some((live, _)) = seen.objects.remove(key) {
-            seen.mark_changed(key, &[&live]);
+            seen.mark_gone(key, &live);
             seen.handed_over.notify_waiters();
         }
     }
@@ -205,13 +210,13 @@ impl Index {
         let gone: Vec<ObjectKey> = gone.map(|(key, _)| key.clone()).collect();
         for key in gone {
             if let Some((live, _)) = seen.objects.remove(&key) {
-                seen.mark_changed(&key, &[&live]);
+                seen.mark_gone(&key, &live);
             }
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, Seen> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 
@@ -246,10 +251,19 @@ impl Seen {
         &'a self,
         key: &'a ObjectKey,
         owner: &'a Owner,
-    ) -> impl Iterator<Item = (&'a Owner, &'a ChangedKeys)> {
+    ) -> impl Iterator<Item = (&'a Owner, &'a ChangedKeys, Want)> {
         let others = self.readers.iter().filter(move |(other, _)| *other != owner);
         let readers = others.flat_map(|(other, readers)| readers.iter().map(move |reader| (other, reader)));
-        readers.filter(move |(_, reader)| reader.is_alive() && reader.wants(key))
+        let alive = readers.filter(|(_, reader)| reader.is_alive());
+        alive.filter_map(move |(other, reader)| Some((other, reader, reader.wants(key)?)))
+    }
+
+    /// Marks an object that is gone for whoever had it, and for all who want it: those that leave it to others do not have
+    /// it, and need it all the same.
+    fn mark_gone(&self, key: &ObjectKey, live: &Live) {
+        self.mark_changed(key, &[live]);
+        let all = self.readers.values().flatten();
+        all.filter(|reader| reader.wants(key).is_some()).for_each(|reader| reader.mark(key));
     }
 
     /// Marks an object for whoever has it, before or after a change. Labels alone may be wrong: where nothing else says
@@ -259,13 +273,13 @@ impl Seen {
         for owner in versions.iter().filter_map(|live| live.owner.as_ref()) {
             for reader in self.readers.get(owner).into_iter().flatten() {
                 reader.mark(key);
-                is_wanted |= reader.wants(key);
+                is_wanted |= reader.wants(key).is_some();
             }
         }
         let is_certain = versions.iter().all(|live| live.owned.is_some() && !live.legacy);
         if !is_wanted && !is_certain {
             let all = self.readers.values().flatten();
-            all.filter(|reader| reader.wants(key)).for_each(|reader| reader.mark(key));
+            all.filter(|reader| reader.wants(key).is_some()).for_each(|reader| reader.mark(key));
         }
     }
 }

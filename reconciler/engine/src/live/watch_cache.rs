@@ -4,11 +4,12 @@
 //! of all others only the metadata is. Nothing is kept of an object but its [`Live`].
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use parking_lot::Mutex;
 use reeve_crds::Reason;
 use reeve_renderer_objects::bundle::COMPONENT_LABEL;
 use reeve_renderer_objects::key::ObjectKey;
@@ -20,6 +21,7 @@ use super::{Live, WatchState};
 use crate::api_error::ApiError;
 use crate::clock::{Clock, since};
 use crate::cluster::{Account, Cluster, Kind};
+use crate::desired::Want;
 use crate::health::{self, Expressions, Health};
 use crate::owner::{self, Owner};
 
@@ -105,8 +107,8 @@ impl WatchCache {
         self.index.no_longer_wanted(owner, keys);
     }
 
-    /// A runtime other than this one that wants an object.
-    pub fn wanted_by_another(&self, key: &ObjectKey, owner: &Owner) -> Option<Owner> {
+    /// A runtime other than this one that wants an object, and how.
+    pub fn wanted_by_another(&self, key: &ObjectKey, owner: &Owner) -> Option<(Owner, Want)> {
         self.index.wanted_by_another(key, owner)
     }
 
@@ -119,7 +121,7 @@ impl WatchCache {
     /// which [`watch`](Self::watch) waits for.
     pub fn set_rules(&self, owner: &Owner, component: &str, rules: &Arc<[Expressions]>) {
         let before = {
-            let mut all = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut all = self.rules.lock();
             let of = (owner.clone(), component.into());
             if rules.is_empty() { all.remove(&of) } else { all.insert(of, rules.clone()) }
         };
@@ -127,7 +129,7 @@ impl WatchCache {
         if changed.is_empty() {
             return;
         }
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let running = self.running.lock();
         for ((_, Kind { resource, .. }), state) in &running.0 {
             let is_judged = changed.iter().any(|rule| rule.is_for(&resource.api_version, &resource.kind));
             if is_judged && self.index.has_any(&resource.group, &resource.kind, owner, component) {
@@ -156,7 +158,7 @@ impl WatchCache {
     pub fn assess(&self, object: &serde_json::Value, metadata: &ObjectMeta) -> Health {
         let component = metadata.labels.as_ref().and_then(|labels| labels.get(COMPONENT_LABEL));
         let rules = owner::hold(metadata).owner.zip(component).and_then(|(owner, component)| {
-            let all = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
+            let all = self.rules.lock();
             all.get(&(owner, component.as_str().into())).cloned()
         });
         health::assess(object, rules.as_deref().unwrap_or_default(), self.clock.now())
@@ -175,7 +177,7 @@ impl WatchCache {
     }
 
     fn start(&self, scope: &Scope, kind: &Kind) -> Result<watch::Receiver<WatchState>, WatchFailure> {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = self.running.lock();
         let at = (scope.clone(), kind.clone());
         if let Some(state) = running.0.get(&at) {
             state.send_if_modified(|state| {
@@ -205,14 +207,14 @@ impl WatchCache {
     /// what that one found.
     pub async fn refresh(&self, now: Timestamp) {
         {
-            let mut last = self.refreshed.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut last = self.refreshed.lock();
             if since(now, *last) < REFRESH_AT_MOST {
                 return;
             }
             *last = now;
         }
         let watched: Vec<(Scope, Kind)> = {
-            let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+            let running = self.running.lock();
             running.0.keys().cloned().collect()
         };
         for (scope, kind) in watched {

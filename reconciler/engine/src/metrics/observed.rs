@@ -3,8 +3,9 @@
 //! Nothing here keeps anything alive: what a term began leaves the page with it.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
+use parking_lot::Mutex;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 use tokio::sync::Semaphore;
@@ -33,7 +34,7 @@ struct References {
 
 impl Observed {
     pub(super) fn rollup(&self, rollup: &Rollup) {
-        let mut references = lock(&self.0);
+        let mut references = self.0.lock();
         references.rollups.retain(|known| known.strong_count() > 0);
         references.rollups.push(rollup.downgrade());
     }
@@ -41,13 +42,13 @@ impl Observed {
     /// The semaphore must be all free.
     pub(super) fn term(&self, breaker: Breaker, writes: Arc<Semaphore>) -> Arc<TermFacts> {
         let term = Arc::new(TermFacts { breaker, limit: writes.available_permits(), writes });
-        lock(&self.0).term = Arc::downgrade(&term);
+        self.0.lock().term = Arc::downgrade(&term);
         term
     }
 
     /// How many runtimes and how many components are in each state.
     fn runtimes(&self) -> [StateCounts; 2] {
-        let rollups: Vec<Rollup> = lock(&self.0).rollups.iter().filter_map(Weak::upgrade).map(Rollup::from).collect();
+        let rollups: Vec<Rollup> = self.0.lock().rollups.iter().filter_map(Weak::upgrade).map(Rollup::from).collect();
         let mut counts = [StateCounts::default(); 2];
         for summary in rollups.iter().flat_map(|rollup| rollup.all().into_values()) {
             counts[0].add(summary.state, 1);
@@ -64,7 +65,7 @@ impl Collector for Observed {
         let [runtimes, components] = self.runtimes();
         runtimes.encode(&mut encoder, "runtimes", "Runtimes, by state")?;
         components.encode(&mut encoder, "components", "Components, by state")?;
-        let term = lock(&self.0).term.upgrade();
+        let term = self.0.lock().term.upgrade();
         term.map_or(Ok(()), |term| encode_term(&mut encoder, &term))
     }
 }
@@ -75,8 +76,4 @@ fn encode_term(encoder: &mut DescriptorEncoder<'_>, term: &TermFacts) -> Result<
     let running = term.limit.saturating_sub(term.writes.available_permits());
     encode_gauge(encoder, "writes_running", "Writes that are under way", to_gauge(running))?;
     encode_gauge(encoder, "writes_limit", "How many writes may be under way", to_gauge(term.limit))
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,10 +1,12 @@
 //! Fields that belong to another part of Reeve.
 //!
-//! The resolver scales the target of a `ScalingRule` and switches its traffic. What it writes is left out of what is
-//! sent, and is never drift: the parts of Reeve do not fight each other.
+//! The resolver scales the target of a `ScalingRule` and switches its traffic; the agent writes into a pod template what
+//! the workload was last restarted for. What they write is left out of what is sent, and is never drift: the parts of
+//! Reeve do not fight each other.
 
 use std::collections::BTreeMap;
 
+use reeve_crds::annotation::DAPR_RESTART;
 use reeve_crds::scaling_rule::{CAPTURE_KEY, RuleMode, ScalingRuleSpec};
 use reeve_crds::{GROUP, ObjectRef};
 use serde::Deserialize as _;
@@ -20,6 +22,12 @@ pub fn delegated<'a>(objects: impl IntoIterator<Item = &'a Value>) -> BTreeMap<O
         // One that is not a rule is refused by the API server, with better words.
         if let Some(spec) = object.get("spec").and_then(|spec| ScalingRuleSpec::deserialize(spec).ok()) {
             found.add_rule(rule, &spec, &objects);
+        }
+    }
+    for (workload, object) in &objects {
+        let template = object.pointer("/spec/template/metadata/annotations");
+        if template.is_some_and(|annotations| annotations.get(DAPR_RESTART).is_some()) {
+            found.add(workload.clone(), &["spec", "template", "metadata", "annotations", DAPR_RESTART]);
         }
     }
     found.0
@@ -50,9 +58,9 @@ impl Found {
             Some(target) => vec![local(group(&target.api_version), &target.kind, &target.name)],
             None => behind_services(rule, spec, objects),
         };
-        for service in &spec.services {
+        for service in services_of(rule, spec, objects) {
             // The selector itself stays Git's, also while it is captured.
-            self.add(local("", "Service", &service.name), &["spec", "selector", CAPTURE_KEY]);
+            self.add(local("", "Service", service), &["spec", "selector", CAPTURE_KEY]);
         }
         let adopts = spec.keda.as_ref().is_some_and(|keda| keda.adopt);
         for target in targets {
@@ -61,17 +69,41 @@ impl Found {
                     self.add(scaler.clone(), &["spec"]);
                 }
             }
-            self.add(target, &["spec", "replicas"]);
+            if target.group == "keda.sh" && target.kind == "ScaledJob" {
+                for field in SET_OF_A_JOB {
+                    self.add(target.clone(), &["spec", field]);
+                }
+            } else {
+                self.add(target, &["spec", "replicas"]);
+            }
         }
     }
 }
 
+/// What a rule sets of a `ScaledJob`.
+const SET_OF_A_JOB: [&str; 6] =
+    ["maxReplicaCount", "minReplicaCount", "pollingInterval", "rollout", "scalingStrategy", "triggers"];
+
+/// The Services that a rule lists, or those that it may choose.
+fn services_of<'a>(rule: &ObjectRef, spec: &'a ScalingRuleSpec, objects: &'a [(ObjectRef, &Value)]) -> Vec<&'a str> {
+    let Some(selector) = &spec.selector else {
+        return spec.services.iter().map(|service| &*service.name).collect();
+    };
+    let is_local = |key: &ObjectRef| key.group.is_empty() && key.kind == "Service" && key.namespace == rule.namespace;
+    let is_chosen = |object: &Value| {
+        let labels = object.pointer("/metadata/labels").cloned().unwrap_or_default();
+        selector.matches(&serde_json::from_value(labels).unwrap_or_default())
+    };
+    // Of those that it leaves out for other reasons nobody captures any.
+    let chosen = objects.iter().filter(|(key, object)| is_local(key) && is_chosen(object));
+    chosen.map(|(key, _)| &*key.name).collect()
+}
+
 /// A rule without a target means the workloads that its Services lead to.
 fn behind_services(rule: &ObjectRef, spec: &ScalingRuleSpec, objects: &[(ObjectRef, &Value)]) -> Vec<ObjectRef> {
+    let services = services_of(rule, spec, objects);
     let local = || objects.iter().filter(|(key, _)| key.namespace == rule.namespace);
-    let is_named = |key: &ObjectRef| {
-        key.group.is_empty() && key.kind == "Service" && spec.services.iter().any(|service| service.name == key.name)
-    };
+    let is_named = |key: &ObjectRef| key.group.is_empty() && key.kind == "Service" && services.contains(&&*key.name);
     let selectors: Vec<&Value> =
         local().filter(|(key, _)| is_named(key)).filter_map(|(_, service)| service.pointer("/spec/selector")).collect();
     local()

@@ -300,6 +300,65 @@ fn a_rule_takes_the_replicas_of_its_target_and_the_selector_of_its_services() {
 }
 
 #[test]
+fn a_rule_that_chooses_takes_what_it_may_choose_by_its_labels() {
+    let object = |kind: &str, version: &str, name: &str, spec: Value| {
+        json!({
+            "apiVersion": version, "kind": kind, "spec": spec,
+            "metadata": { "name": name, "namespace": "shop", "labels": { "tier": name } },
+        })
+    };
+    let pods = |name: &str| json!({ "template": { "metadata": { "labels": { "app": name } } } });
+    let objects = [
+        rule(&json!({ "selector": { "matchLabels": { "tier": "web" } } })),
+        object("Service", "v1", "web", json!({ "selector": { "app": "web" } })),
+        object("Service", "v1", "api", json!({ "selector": { "app": "api" } })),
+        object("Deployment", "apps/v1", "web", pods("web")),
+        object("Deployment", "apps/v1", "api", pods("api")),
+    ];
+
+    assert_eq!(
+        told(&objects),
+        ["Service shop/web: /spec/selector/reeve.dev~1captured", "Deployment shop/web: /spec/replicas"]
+    );
+}
+
+#[test]
+fn a_rule_takes_of_a_scaled_job_what_it_configures() {
+    let target = json!({ "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledJob", "name": "web" });
+    let spec = json!({ "services": [{ "name": "web" }], "scaleTarget": target, "keda": {} });
+
+    assert_eq!(
+        told(&[rule(&spec)])[1],
+        "ScaledJob shop/web: /spec/maxReplicaCount /spec/minReplicaCount /spec/pollingInterval /spec/rollout \
+         /spec/scalingStrategy /spec/triggers"
+    );
+}
+
+#[test]
+fn what_the_agent_restarted_a_workload_for_is_the_agents() {
+    let workload = |annotations: &Value| {
+        json!({
+            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "web", "namespace": "shop" },
+            "spec": { "template": { "metadata": { "annotations": annotations } } },
+        })
+    };
+    // As whoever copies what lives into Git writes it.
+    let copied = workload(&json!({ "reeve.dev/dapr-restart": "9b74c9897bac770f", "note": "x" }));
+    let path = "/spec/template/metadata/annotations/reeve.dev~1dapr-restart";
+
+    assert_eq!(told(std::slice::from_ref(&copied)), [format!("Deployment shop/web: {path}")]);
+    assert_eq!(told(&[workload(&json!({ "note": "x" }))]), Vec::<String>::new());
+    let fields = json!({ "f:spec": { "f:template": { "f:metadata": { "f:annotations": { "f:reeve.dev/dapr-restart": {} } } } } });
+    let mut alive = workload(&json!({ "reeve.dev/dapr-restart": "fc029102a200c5de", "note": "x" }));
+    alive["metadata"]["managedFields"] = json!([{
+        "manager": "reeve-agent", "operation": "Apply", "apiVersion": "apps/v1", "fieldsType": "FieldsV1", "fieldsV1": fields,
+    }]);
+    let paths = &delegated([&copied])[&object_ref(&copied)];
+    let sent = without(&copied, Some(&alive), paths, &manager());
+    assert_eq!(sent.pointer("/spec/template/metadata/annotations"), Some(&json!({ "note": "x" })));
+}
+
+#[test]
 fn a_rule_that_only_watches_takes_nothing_nor_does_what_is_no_rule() {
     let watching = json!({ "services": [{ "name": "web" }], "scaleTarget": { "name": "web" }, "mode": "Observe" });
 

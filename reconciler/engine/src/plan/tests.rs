@@ -89,6 +89,7 @@ fn entry(state: EntryState, uid: Option<&str>, owned: Option<&str>) -> Entry {
         uid: uid.map(Into::into),
         state,
         owned: owned.map(Into::into),
+        kept: None,
     }
 }
 
@@ -100,6 +101,7 @@ fn live(content: &str, owned: Option<&str>) -> Live {
         owner: Some(owner(RUNTIME)),
         owned: owned.map(Into::into),
         legacy: false,
+        leftovers: false,
         component: Some("web".into()),
         deleting: None,
         prune: Prune::Default,
@@ -122,6 +124,7 @@ fn what_is_done_to_an_object_that_git_wants() {
     let applied = || Some(entry(EntryState::Applied, Some("1"), Some("o")));
     let says = |apply| Options { apply, ..Options::default() };
     let free = || Options { drift: Some(DriftMode::Ignore), ..Options::default() };
+    let left = |owned| Live { leftovers: true, ..live("c", Some(owned)) };
     let going = || Live { deleting: Some("finalizer".into()), ..live("c", Some("o")) };
     let cases = [
         ("it is not there", Options::default(), applied(), None, Action::Create),
@@ -138,6 +141,8 @@ fn what_is_done_to_an_object_that_git_wants() {
         ),
         ("there is no entry", Options::default(), None, Some(live("c", Some("o"))), Action::Verify),
         ("it is as it was", Options::default(), applied(), Some(live("c", Some("o"))), Action::Keep),
+        ("fields are left that are to be ours", Options::default(), applied(), Some(left("o")), Action::Verify),
+        ("the same, and who wrote what was cleared", Options::default(), applied(), Some(left("p")), Action::Verify),
         ("someone changed it", Options::default(), applied(), Some(live("c", Some("other"))), Action::Repair),
         ("someone took all of it", Options::default(), applied(), Some(live("c", None)), Action::Repair),
         ("someone changed what is free", free(), applied(), Some(live("c", Some("other"))), Action::Keep),
@@ -169,6 +174,8 @@ fn what_is_done_to_an_object_that_git_no_longer_wants() {
         ("ConfigMap", applied(), Some(Live { uid: "2".into(), ..ours() }), true, Removal::Delete),
         ("ConfigMap", applied(), Some(Live { uid: "2".into(), owned: None, ..ours() }), true, Removal::Forget),
         ("ConfigMap", applied(), Some(with(Prune::Never)), true, Removal::Release),
+        ("ConfigMap", Entry { kept: Some("c".into()), ..applied() }, Some(ours()), true, Removal::Release),
+        ("ConfigMap", Entry { kept: Some("earlier".into()), ..applied() }, Some(ours()), true, Removal::Delete),
         ("ConfigMap", applied(), Some(ours()), false, Removal::Release),
         ("ConfigMap", applied(), Some(with(Prune::Always)), false, Removal::Delete),
         ("Namespace", applied(), Some(ours()), true, Removal::Release),

@@ -7,7 +7,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use reeve_crds::Reason;
 use reeve_crds::outcome::{Failure, Outcome};
-use reeve_crds::runtime_component::{Health as ObjectHealth, RuntimeComponentStatus, UnhealthyObject};
+use reeve_crds::runtime_component::{
+    Health as ObjectHealth, RuntimeComponentSpec, RuntimeComponentStatus, UnhealthyObject,
+};
 use reeve_crds::{Lenient, State};
 use reeve_renderer_objects::key::ObjectKey;
 
@@ -105,7 +107,9 @@ pub(super) struct ComponentState {
     /// The last one that was done.
     pub(super) answered: Option<String>,
     pub(super) generation: Option<i64>,
-    /// What the cluster has, or is about to.
+    /// The spec of its object, as the cluster has it or is about to; `None` if it has none that goes with the Runtime.
+    pub(super) spec: Option<RuntimeComponentSpec>,
+    /// The status of its object, likewise.
     pub(super) status: RuntimeComponentStatus,
 }
 
@@ -134,6 +138,7 @@ impl ComponentState {
             request: None,
             answered: None,
             generation: None,
+            spec: None,
             status,
         }
     }

@@ -1,10 +1,11 @@
 //! Notices that someone else puts a field back each time we put it right, and slows us down.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use reeve_renderer_objects::key::ObjectKey;
 
 use crate::backoff::Backoff;
@@ -37,7 +38,7 @@ pub(super) enum Turn {
 
 impl Contests {
     pub(super) fn turn(&self, key: &ObjectKey, now: Timestamp) -> Turn {
-        let mut contests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut contests = self.0.lock();
         match contests.get(key) {
             None => Turn::Now(0),
             Some(contest) if now < contest.not_before => Turn::Later(contest.not_before, contest.repairs),
@@ -52,7 +53,7 @@ impl Contests {
 
     /// Somebody asked to have these put right now.
     pub(super) fn forget<'a>(&self, keys: impl Iterator<Item = &'a ObjectKey>) {
-        let mut contests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut contests = self.0.lock();
         for key in keys {
             contests.remove(key);
         }
@@ -60,7 +61,7 @@ impl Contests {
 
     /// An object was put right. True if that is taken for a fight.
     pub(super) fn repaired(&self, key: &ObjectKey, now: Timestamp) -> bool {
-        let mut contests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut contests = self.0.lock();
         let fresh = Contest { repairs: 0, since: now, not_before: now };
         let contest = contests.entry(key.clone()).or_insert(fresh);
         contest.repairs += 1;

@@ -4,17 +4,17 @@
 //! [`Observed`], and what it decides comes back as effects. The worker is the shell that turns IO into events and effects
 //! into IO; the simulation drives the same machine through random histories.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use reeve_crds::runtime::RuntimeStatus;
-use reeve_crds::runtime_component::{RuntimeComponentSpec, RuntimeComponentStatus};
 use reeve_crds::{Reason, Runtime};
 use reeve_renderer_objects::key::ObjectKey;
 
 use super::capabilities::CapabilityReport;
 use super::component::{ComponentState, Phase};
+use super::components::Components;
 use crate::clock::after;
 use crate::desired::{Desired, DesiredComponent};
 use crate::owner::Owner;
@@ -51,13 +51,10 @@ pub(super) struct Machine {
     desired: Option<Arc<Desired>>,
     /// Which component wants which object.
     wanted: HashMap<ObjectKey, Arc<str>>,
-    components: BTreeMap<Arc<str>, ComponentState>,
+    components: Components,
     /// What other runtimes may have, as it was last decided, and whether that may have changed.
     offered: BTreeSet<ObjectKey>,
     offers_due: bool,
-    /// Components that others build on, by what they provide.
-    providers: HashMap<Arc<str>, BTreeSet<Arc<str>>>,
-    specs: BTreeMap<Arc<str>, RuntimeComponentSpec>,
     /// Components with a task under way.
     running: BTreeSet<Arc<str>>,
     /// What the cluster offers next to what is declared.
@@ -84,33 +81,20 @@ pub(super) struct Machine {
     effects: Vec<Effect>,
 }
 
-/// A component as it was found when the work began.
-#[derive(Debug)]
-pub(super) struct Found {
-    pub(super) state: ComponentState,
-    /// Its spec, if its object goes with the Runtime.
-    pub(super) spec: Option<RuntimeComponentSpec>,
-}
-
 impl Machine {
-    /// The machine of a runtime with these components, and with objects of these components in its inventory.
+    /// The machine of a runtime with these components as the work finds them, and with objects of these components in its inventory.
     pub(super) fn new(
         object: &Arc<Runtime>,
         identity: String,
-        found: impl IntoIterator<Item = Found>,
+        found: impl IntoIterator<Item = ComponentState>,
         in_inventory: impl IntoIterator<Item = Arc<str>>,
         now: Timestamp,
     ) -> Self {
         let name: Arc<str> = object.metadata.name.as_deref().unwrap_or_default().into();
-        let mut components = BTreeMap::new();
-        let mut specs = BTreeMap::new();
-        for Found { state, spec } in found {
-            specs.extend(spec.map(|spec| (state.name.clone(), spec)));
-            components.insert(state.name.clone(), state);
-        }
+        let mut components = Components::default();
+        found.into_iter().for_each(|state| components.insert(state));
         for name in in_inventory {
-            let new = || ComponentState::new(name.clone(), RuntimeComponentStatus::default(), now);
-            components.entry(name.clone()).or_insert_with(new);
+            components.get_or_new(&name, now);
         }
         Self {
             owner: Owner::new(object.metadata.namespace.as_deref().unwrap_or_default(), &name),
@@ -122,8 +106,6 @@ impl Machine {
             offered: BTreeSet::new(),
             offers_due: false,
             components,
-            providers: HashMap::new(),
-            specs,
             running: BTreeSet::new(),
             capabilities: None,
             reported_capabilities: object.status.as_ref().and_then(CapabilityReport::reported),
@@ -169,7 +151,7 @@ impl Machine {
 
     #[cfg(test)]
     pub(super) fn components(&self) -> impl Iterator<Item = &ComponentState> {
-        self.components.values()
+        self.components.iter()
     }
 
     /// The Runtime as it was last told.
@@ -180,13 +162,12 @@ impl Machine {
     /// When something has to be done although nothing happens.
     pub(super) fn next_timer(&self) -> Timestamp {
         let whole = self.report_due.into_iter().chain([self.next_full_check]);
-        self.components.values().filter_map(ComponentState::next_timer).chain(whole).min().unwrap_or(Timestamp::MAX)
+        self.components.iter().filter_map(ComponentState::next_timer).chain(whole).min().unwrap_or(Timestamp::MAX)
     }
 
     fn on_timer(&mut self) {
         let now = self.now;
-        let due: Vec<Arc<str>> =
-            self.components.values().filter(|record| record.is_due(now)).map(|record| record.name.clone()).collect();
+        let due = self.components.names_where(|record| record.is_due(now));
         for name in &due {
             if let Some(record) = self.components.get_mut(name) {
                 record.again_at = None;
@@ -194,12 +175,8 @@ impl Machine {
             }
             self.begin(name);
         }
-        self.touched.extend(
-            self.components
-                .values()
-                .filter(|record| matches!(record.phase, Phase::Settling { .. }))
-                .map(|record| record.name.clone()),
-        );
+        let settling = |record: &ComponentState| matches!(record.phase, Phase::Settling { .. });
+        self.touched.extend(self.components.names_where(settling));
         if now >= self.next_full_check {
             self.next_full_check = after(now, self.object.spec.drift.full_check_interval.into());
             self.effects.push(Effect::CheckAll);
@@ -208,8 +185,7 @@ impl Machine {
     }
 
     fn begin_all(&mut self) {
-        let names: Vec<Arc<str>> = self.components.keys().cloned().collect();
-        for name in &names {
+        for name in &self.components.names() {
             self.begin(name);
         }
     }

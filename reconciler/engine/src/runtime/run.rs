@@ -66,6 +66,8 @@ pub(super) struct Report {
     pub(super) changes: i32,
     /// Objects that left Git and were deleted.
     pub(super) removed: Vec<ObjectKey>,
+    /// Objects that left Git and stay, since they are not what was applied any more.
+    pub(super) left: Vec<ObjectKey>,
     /// Objects that others had changed.
     pub(super) drifted: Vec<Drifted>,
     /// Jobs that ran.

@@ -2,7 +2,7 @@
 //! and nothing that the cluster has already.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use futures::{StreamExt as _, stream};
 use jiff::Timestamp;
@@ -10,6 +10,7 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::DeleteParams;
 use kube::{Api, Client};
+use parking_lot::{Mutex, MutexGuard};
 use reeve_crds::Reason;
 use reeve_crds::runtime_component::{RuntimeComponent, RuntimeComponentSpec, RuntimeComponentStatus};
 use reeve_crds::{GROUP, Runtime, RuntimeStatus, VERSION};
@@ -197,13 +198,13 @@ impl StatusWriter {
                 () = self.0.wake.notified() => {}
                 () = pause => {}
             }
-            self.write_due(false).await;
+            Box::pin(self.write_due(false)).await;
         }
     }
 
     /// Writes everything now.
     pub(super) async fn flush(&self) {
-        self.write_due(true).await;
+        Box::pin(self.write_due(true)).await;
         loop {
             let idle = self.0.idle.notified();
             if self.lock().writing == 0 {
@@ -374,7 +375,7 @@ impl StatusWriter {
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.0.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.queue.lock()
     }
 }
 

@@ -16,6 +16,7 @@ use crate::conditions::set_condition;
 use crate::error::ReconcileError;
 
 mod jobs;
+mod machine;
 
 const START: Timestamp = Timestamp::UNIX_EPOCH;
 

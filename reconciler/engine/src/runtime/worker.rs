@@ -15,7 +15,7 @@ use tracing::Instrument as _;
 use super::capabilities::{self, CapabilityReport};
 use super::component::ComponentState;
 use super::contest::Contests;
-use super::machine::{Count, Effect, Event, Found, Machine, Task, TaskEnd, Work};
+use super::machine::{Count, Effect, Event, Machine, Task, TaskEnd, Work};
 use super::removal;
 use super::run::{ComponentRun, Report};
 use super::status_writer::StatusWriter;
@@ -111,8 +111,8 @@ impl Worker {
             let mut state = ComponentState::new(name.clone(), component.status.clone().unwrap_or_default(), now);
             state.suspended = component.spec.suspend.take() == Some(true);
             // One that goes with a Runtime that is gone is written again when there is something to say of it.
-            let spec = status_writer.found(&name, &component).then_some(component.spec);
-            Found { state, spec }
+            state.spec = status_writer.found(&name, &component).then_some(component.spec);
+            state
         });
         let machine = Machine::new(object, setup.identity.clone(), found, inventory.read(Inventory::components), now);
         let ctx = Arc::new(context(&setup, name, inventory, object, rollup.clone()));
@@ -181,7 +181,7 @@ impl Worker {
                 Some(Verdict::Finalize { delete }) => tokio::select! {
                     fenced = &mut keeping => return Err(fenced.into()),
                     () = &mut reporting => {}
-                    done = self.finalize(delete) => return done.map(|()| End::Gone),
+                    done = Box::pin(self.finalize(delete)) => return done.map(|()| End::Gone),
                 },
             }
         }
@@ -189,7 +189,7 @@ impl Worker {
             fenced = &mut keeping => Err(fenced.into()),
             // A status that is being written is written to its end.
             () = &mut reporting => Ok(end),
-            () = self.stop() => Ok(end),
+            () = Box::pin(self.stop()) => Ok(end),
         }
     }
 

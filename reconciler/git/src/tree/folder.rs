@@ -6,9 +6,10 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use git2::{ObjectType, Oid, Repository};
+use parking_lot::Mutex;
 use reeve_renderer_objects::tree::{Entry, EntryKind, Tree, TreeError, join};
 
 use super::{BAD_NAME, LINK, SUBMODULE, content_id, unreadable};
@@ -57,11 +58,11 @@ impl FolderTree {
     }
 
     fn listing(&self, folder: &str) -> Result<Arc<Listing>, TreeError> {
-        if let Some(known) = self.listed.lock().unwrap_or_else(PoisonError::into_inner).get(folder) {
+        if let Some(known) = self.listed.lock().get(folder) {
             return Ok(known.clone());
         }
         let listing = Arc::new(self.list_folder(folder)?);
-        self.listed.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned(), listing.clone());
+        self.listed.lock().insert(folder.to_owned(), listing.clone());
         Ok(listing)
     }
 

@@ -1,10 +1,11 @@
 //! A Git tree at one revision, read from the object store without a work tree.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use git2::{ErrorCode, ObjectType, Oid, Repository};
+use parking_lot::Mutex;
 use reeve_process::secret::scrub;
 use reeve_renderer_objects::tree::{Entry, EntryKind, Tree, TreeError};
 use tempfile::TempDir;
@@ -210,7 +211,7 @@ impl GitTree {
     }
 
     fn entries(&self, folder: &str) -> Result<Vec<Entry>, git2::Error> {
-        let repository = self.repository.lock().unwrap_or_else(PoisonError::into_inner);
+        let repository = self.repository.lock();
         let Some((id, Some(ObjectType::Tree))) = self.find(&repository, folder)? else { return Ok(Vec::new()) };
         let store = repository.odb()?;
         let mut entries = Vec::new();
@@ -230,7 +231,7 @@ impl GitTree {
     }
 
     fn bytes(&self, path: &str) -> Result<Option<Arc<[u8]>>, git2::Error> {
-        let repository = self.repository.lock().unwrap_or_else(PoisonError::into_inner);
+        let repository = self.repository.lock();
         let Some((id, Some(ObjectType::Blob))) = self.find(&repository, path)? else { return Ok(None) };
         Ok(Some(repository.find_blob(id)?.content().into()))
     }

@@ -34,6 +34,12 @@ pub(in crate::cli) enum ClusterCommand {
     /// Let Reeve go on
     #[command(after_help = examples::RESUME)]
     Resume(NamesArgs),
+    /// Wake what scaling rules let sleep
+    #[command(after_help = examples::WAKE)]
+    Wake(RulesArgs),
+    /// Let targets of scaling rules sleep now, as soon as no request is in flight
+    #[command(after_help = examples::SLEEP)]
+    Sleep(RulesArgs),
     /// Ask for a reconciliation now
     #[command(after_help = examples::RECONCILE)]
     Reconcile(ReconcileArgs),
@@ -101,6 +107,9 @@ pub(in crate::cli) enum GetKind {
     Components,
     #[value(aliases = ["inventories", "inv"])]
     Inventory,
+    /// Scaling rules, where their traffic goes and what they saved
+    #[value(aliases = ["scalingrules", "scalingrule", "sr"])]
+    Scaling,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -209,6 +218,21 @@ pub(in crate::cli) struct NamesArgs {
     /// Which of them
     #[arg(value_name = "NAME", required = true)]
     pub(in crate::cli) names: Vec<String>,
+    #[command(flatten)]
+    pub(in crate::cli) connection: ConnectionArgs,
+}
+
+#[derive(Debug, Group)]
+pub(in crate::cli) struct RulesArgs {
+    /// Which scaling rules
+    #[arg(value_name = "RULE", required = true)]
+    pub(in crate::cli) names: Vec<String>,
+    /// Stay until it is done
+    #[arg(long)]
+    pub(in crate::cli) wait: bool,
+    /// How long to stay
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = super::duration)]
+    pub(in crate::cli) timeout: Duration,
     #[command(flatten)]
     pub(in crate::cli) connection: ConnectionArgs,
 }

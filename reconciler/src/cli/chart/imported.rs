@@ -100,17 +100,26 @@ impl Imported {
             |cause| Failure::Create { path, cause }
         };
         let _ = fs::remove_dir_all(&partial);
-        for (name, content) in &self.files {
-            let file = partial.join(name);
-            if let Some(parent) = file.parent() {
-                fs::create_dir_all(parent).map_err(fail(parent))?;
-            }
-            fs::write(&file, content).map_err(fail(&file))?;
+        if let Err(failure) = self.write_files(&partial) {
+            let _ = fs::remove_dir_all(&partial);
+            return Err(failure);
         }
         let note = above.join(format!("{}.lock", self.version));
         let mut file = fs::File::create(&note).map_err(fail(&note))?;
         file.write_all(lock.to_string().as_bytes()).map_err(fail(&note))?;
         fs::rename(&partial, &folder).map_err(fail(&folder))
+    }
+
+    fn write_files(&self, folder: &Path) -> Result<(), Failure> {
+        for (name, content) in &self.files {
+            let file = folder.join(name);
+            let fail = |cause| Failure::Create { path: file.display().to_string(), cause };
+            if let Some(parent) = file.parent() {
+                fs::create_dir_all(parent).map_err(fail)?;
+            }
+            fs::write(&file, content).map_err(fail)?;
+        }
+        Ok(())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use k8s_openapi::jiff::Timestamp;
-use reeve_crds::{GitSource, Inventory, Runtime, RuntimeComponent, State};
+use reeve_crds::{GitSource, Inventory, Runtime, RuntimeComponent, ScalingRule, State};
 use serde_json::json;
 
 use super::cell::severity;
@@ -49,6 +49,7 @@ fn nothing(looking: &Looking<'_>) -> String {
         Some(GetKind::Runtimes) => "runtimes",
         Some(GetKind::Components) => "components",
         Some(GetKind::Inventory) => "inventory",
+        Some(GetKind::Scaling) => "scaling rules",
     };
     match &looking.scope {
         Scope::Namespace(namespace) => format!("no {what} in namespace {namespace}"),
@@ -71,6 +72,7 @@ impl Looking<'_> {
             Some(GetKind::Runtimes) => self.view.header::<Runtime>(),
             Some(GetKind::Components) => self.view.header::<RuntimeComponent>(),
             Some(GetKind::Inventory) => self.view.header::<Inventory>(),
+            Some(GetKind::Scaling) => self.view.header::<ScalingRule>(),
         }
     }
 
@@ -86,6 +88,7 @@ impl Looking<'_> {
             Some(GetKind::Runtimes) => self.of_kind::<Runtime>(1).await,
             Some(GetKind::Components) => self.of_kind::<RuntimeComponent>(2).await,
             Some(GetKind::Inventory) => self.of_kind::<Inventory>(3).await,
+            Some(GetKind::Scaling) => self.of_kind::<ScalingRule>(4).await,
         }
     }
 

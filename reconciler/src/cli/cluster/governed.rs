@@ -11,6 +11,8 @@ use serde::de::DeserializeOwned;
 
 use super::cell::Cell;
 
+mod scaling;
+
 /// A kind that `reeve get` lists.
 pub(super) trait Shown:
     Resource<DynamicType = (), Scope = NamespaceResourceScope>
@@ -115,7 +117,7 @@ pub(super) fn standing<K: Governed>(object: &K) -> State {
 }
 
 /// The reason of the state, in one word.
-pub(super) fn reason<K: Governed>(object: &K) -> Option<String> {
+pub(super) fn reason<K: Shown>(object: &K) -> Option<String> {
     let ready = object.reported().filter(|_| !object.is_outdated())?.ready_condition();
     ready.map(|condition| condition.reason.clone()).filter(|reason| !reason.is_empty())
 }

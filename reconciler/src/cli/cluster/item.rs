@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::cell::Cell;
 use super::governed::{Governed, Shown, created, reason};
 use crate::cli::args::cluster::GetFormat;
+use crate::cli::text::cut;
 
 /// A message longer than this is cut, unless the table is wide.
 const LONGEST_MESSAGE: usize = 80;
@@ -94,8 +95,7 @@ impl View {
         }
         match object.standing() {
             None | Some(State::Ready) => String::new(),
-            Some(_) if message.chars().count() <= LONGEST_MESSAGE => message.to_owned(),
-            Some(_) => message.chars().take(LONGEST_MESSAGE - 3).chain("...".chars()).collect(),
+            Some(_) => cut(message, LONGEST_MESSAGE).into_owned(),
         }
     }
 }

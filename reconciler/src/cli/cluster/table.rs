@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::cli::style::{Paint, Style};
+use crate::cli::text::{cut, width};
 
 /// Between two columns.
 const GAP: &str = "   ";
@@ -35,8 +36,8 @@ impl Table {
     /// Makes room for a row.
     pub(super) fn fit(&mut self, row: &[Shown]) {
         self.widths.resize(self.widths.len().max(row.len()), 0);
-        for (width, (text, _)) in self.widths.iter_mut().zip(row) {
-            *width = (*width).max(text.chars().count());
+        for (widest, (text, _)) in self.widths.iter_mut().zip(row) {
+            *widest = (*widest).max(width(text));
         }
     }
 
@@ -47,14 +48,14 @@ impl Table {
         let mut used = 0;
         for (at, (text, paint)) in row.iter().take(last).enumerate() {
             let text = if at + 1 == row.len() { &*self.cut(text, used) } else { text };
-            let length = text.chars().count();
-            used += self.widths.get(at).map_or(0, |width| length.max(*width)) + GAP.len();
+            let columns = self.widths.get(at).map_or(0, |widest| *widest).max(width(text));
+            used += columns + GAP.len();
             match paint {
                 Some(paint) => line.push_str(&self.style.paint(*paint, text)),
                 None => line.push_str(text),
             }
             if at + 1 < last {
-                line.push_str(&" ".repeat(self.widths.get(at).map_or(0, |width| width.saturating_sub(length))));
+                line.push_str(&" ".repeat(columns - width(text)));
                 line.push_str(GAP);
             }
         }
@@ -64,10 +65,7 @@ impl Table {
 
     fn cut<'a>(&self, text: &'a str, used: usize) -> Cow<'a, str> {
         let room = self.screen.map_or(usize::MAX, |columns| columns.saturating_sub(used));
-        if text.chars().count() <= room || room < SHORTEST {
-            return Cow::Borrowed(text);
-        }
-        Cow::Owned(text.chars().take(room - 3).chain("...".chars()).collect())
+        if room < SHORTEST { Cow::Borrowed(text) } else { cut(text, room) }
     }
 }
 
@@ -87,6 +85,18 @@ mod tests {
         }
         assert_eq!(table.line(&rows[0]), "\x1b[1;31mA\x1b[0m      é\n");
         assert_eq!(table.line(&rows[1]), "long   b   c\n");
+    }
+
+    #[test]
+    fn letters_that_are_two_columns_wide_take_two() {
+        let mut table = Table::new(Style::new(false)).on_screen(Some(20));
+        let row = |name: &str, message: &str| [(name.to_owned(), None), (message.to_owned(), None)];
+        let rows = [row("東京", "失敗しました失敗しました"), row("name", "e\u{301}")];
+        for row in &rows {
+            table.fit(row);
+        }
+        assert_eq!(table.line(&rows[0]), "東京   失敗しまし...\n");
+        assert_eq!(table.line(&rows[1]), "name   e\u{301}\n");
     }
 
     #[test]

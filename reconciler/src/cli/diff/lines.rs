@@ -1,4 +1,6 @@
-//! What differs between two texts of many lines: what they begin and end with alike is left out.
+//! What differs between two texts of many lines, with a little of what is alike around it.
+
+use similar::{DiffTag, TextDiff};
 
 /// A line of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,34 +17,39 @@ pub(super) enum Line<'a> {
 
 /// Equal lines that are shown before and after what differs.
 const AROUND: usize = 2;
-/// Lines of one side that are shown.
+/// Lines of one side that are shown of each difference.
 const MOST: usize = 40;
 
 /// The lines to show.
 pub(super) fn lines<'a>(before: &'a str, after: &'a str) -> Vec<Line<'a>> {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
-    let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
-    let (old_rest, new_rest) = (&old[head..], &new[head..]);
-    let tail = old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(|(a, b)| a == b).count();
+    let diff = TextDiff::from_slices(&old, &new);
     let mut shown = Vec::new();
-    let hidden = head.saturating_sub(AROUND);
-    if hidden > 0 {
-        shown.push(Line::Hidden(hidden));
-    }
-    shown.extend(old[hidden..head].iter().map(|line| Line::Same(line)));
-    for (side, kind) in [(old_rest, Line::Removed as fn(&'a str) -> Line<'a>), (new_rest, Line::Added)] {
-        let differing = &side[..side.len() - tail];
-        shown.extend(differing.iter().take(MOST).map(|line| kind(line)));
-        if differing.len() > MOST {
-            shown.push(Line::Hidden(differing.len() - MOST));
+    let mut seen = 0;
+    for op in diff.grouped_ops(AROUND).iter().flatten() {
+        hide(op.old_range().start - seen, &mut shown);
+        seen = op.old_range().end;
+        let (removed, added) = (&old[op.old_range()], &new[op.new_range()]);
+        if op.tag() == DiffTag::Equal {
+            shown.extend(removed.iter().map(|line| Line::Same(line)));
+        } else {
+            show(removed, Line::Removed, &mut shown);
+            show(added, Line::Added, &mut shown);
         }
     }
-    let end = &old[old.len() - tail..];
-    shown.extend(end.iter().take(AROUND).map(|line| Line::Same(line)));
-    if tail > AROUND {
-        shown.push(Line::Hidden(tail - AROUND));
-    }
+    hide(old.len() - seen, &mut shown);
     shown
+}
+
+fn show<'a>(side: &[&'a str], kind: fn(&'a str) -> Line<'a>, shown: &mut Vec<Line<'a>>) {
+    shown.extend(side.iter().take(MOST).map(|line| kind(line)));
+    hide(side.len().saturating_sub(MOST), shown);
+}
+
+fn hide(lines: usize, shown: &mut Vec<Line<'_>>) {
+    if lines > 0 {
+        shown.push(Line::Hidden(lines));
+    }
 }
 
 #[cfg(test)]
@@ -71,6 +78,25 @@ mod tests {
         assert_eq!(lines("x\n", "x\nx\n"), [Line::Same("x"), Line::Added("x")]);
         assert_eq!(lines("x\nx\n", "x\n"), [Line::Same("x"), Line::Removed("x")]);
         assert_eq!(lines("", "x"), [Line::Added("x")]);
+    }
+
+    #[test]
+    fn differences_that_are_far_apart_are_shown_each() {
+        let long = |first: &str, last: &str| format!("{first}\n{}{last}\n", "same\n".repeat(500));
+        let (before, after) = (long("a", "y"), long("b", "z"));
+        let same = Line::Same("same");
+        let wanted = [
+            Line::Removed("a"),
+            Line::Added("b"),
+            same,
+            same,
+            Line::Hidden(496),
+            same,
+            same,
+            Line::Removed("y"),
+            Line::Added("z"),
+        ];
+        assert_eq!(lines(&before, &after), wanted);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use reeve_renderer::resolve::{ResolvedComponent, Setting, SourceKind};
 use reeve_renderer::value::{KeyPath, Value};
 
 use crate::cli::style::{Paint, Style};
-use crate::cli::text::{harmless, value};
+use crate::cli::text::{harmless, padded, value, width};
 
 /// What becomes of what a file says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,9 +67,8 @@ pub(super) fn write_chain(
     let fates = fates(&history);
     let rows: Vec<(String, String)> =
         history.iter().map(|setting| (setting.location.to_string(), who(&setting.source.kind))).collect();
-    let width =
-        |part: fn(&(String, String)) -> &String| rows.iter().map(|row| part(row).chars().count()).max().unwrap_or(0);
-    let (places, whos) = (width(|row| &row.0), width(|row| &row.1));
+    let widest = |part: fn(&(String, String)) -> &String| rows.iter().map(|row| width(part(row))).max().unwrap_or(0);
+    let (places, whos) = (widest(|row| &row.0), widest(|row| &row.1));
     for ((setting, fate), (place, who)) in history.iter().zip(fates).zip(&rows) {
         let mut says = value(&setting.value);
         if setting.at != *path {
@@ -81,7 +80,7 @@ pub(super) fn write_chain(
             Fate::Deletes => ('>', Paint::Removed),
             Fate::Decides => ('>', Paint::Added),
         };
-        let line = format!("{place:places$}  {who:whos$}  {says}");
+        let line = format!("{}  {}  {says}", padded(place, places), padded(who, whos));
         writeln!(out, "{indent}{sign} {}  {}", harmless(&line), style.paint(paint, &format!("({})", fate.word())))?;
     }
     Ok(())

@@ -3,11 +3,11 @@ use std::sync::Arc;
 use reeve_renderer::diagnostic::{Diagnostic, Location};
 use reeve_renderer::tree::MemoryTree;
 
-use super::{Counts, Reporter, excerpt, github, json, sarif, summary, tally};
+use super::{Counts, Reporter, github, json, sarif, summary, tally};
 use crate::cli::style::Style;
 
 fn shown(finding: Diagnostic, style: Style) -> String {
-    let tree: MemoryTree = [("a.yaml", "one: 1\n\ttwo: \x1b[31m2\n"), ("b.yaml", "x\ny: 3\n")].into_iter().collect();
+    let tree: MemoryTree = [("a.yaml", "one: 1\n\ttwo: \x1b[31m2\n\n"), ("b.yaml", "x\ny: 3\n")].into_iter().collect();
     let mut out = Vec::new();
     Reporter::new(&tree, style).write(&[finding], &mut out).unwrap();
     String::from_utf8(out).unwrap()
@@ -32,6 +32,7 @@ error[some-code]: it is wrong
   |  ^^^
   |
   = note: the other is here
+  |
  ::: b.yaml:2:1
   |
 2 | y: 3
@@ -47,35 +48,55 @@ error[some-code]: it is wrong
 #[test]
 fn what_concerns_a_whole_file_marks_nothing_in_it() {
     let finding = Diagnostic::warning("w", "odd").at(Location::file("a.yaml")).help("look");
-    assert_eq!(shown(finding, Style::new(false)), "warning[w]: odd\n --> a.yaml:1:1\n  = help: look\n\n");
+    assert_eq!(shown(finding, Style::new(false)), "warning[w]: odd\n--> a.yaml:1:1\n = help: look\n\n");
 }
 
 #[test]
-fn a_place_beyond_the_file_is_named_and_not_shown() {
-    for place in [Location::new("a.yaml", 99, 1), Location::new("gone.yaml", 2, 1), Location::new("a.yaml", 0, 0)] {
+fn a_place_where_there_is_nothing_is_named_and_not_shown() {
+    for place in [
+        Location::new("a.yaml", 3, 1),
+        Location::new("a.yaml", 99, 1),
+        Location::new("gone.yaml", 2, 1),
+        Location::new("a.yaml", 0, 0),
+    ] {
         let text = shown(Diagnostic::error("e", "x").at(place.clone()), Style::new(false));
-        assert_eq!(text, format!("error[e]: x\n{:width$}--> {place}\n\n", "", width = place.line.to_string().len()));
+        assert_eq!(text, format!("error[e]: x\n--> {place}\n\n"));
     }
 }
 
 #[test]
 fn colours_come_only_when_asked_for() {
-    assert!(shown(two(), Style::new(true)).contains("\x1b[1;31merror[some-code]\x1b[0m"));
+    assert!(shown(two(), Style::new(true)).contains("\x1b[91merror[some-code]\x1b[0m"));
     assert!(!shown(two(), Style::new(false)).contains('\x1b'));
+}
+
+/// The line and the marks below it.
+fn marked(text: &str, column: u32, length: usize) -> (String, String) {
+    let tree: MemoryTree = [("a.yaml", text)].into_iter().collect();
+    let finding = Diagnostic::error("e", "x").at(Location::new("a.yaml", 1, column).with_length(length));
+    let mut out = Vec::new();
+    Reporter::new(&tree, Style::new(false)).write(&[finding], &mut out).unwrap();
+    let shown = String::from_utf8(out).unwrap();
+    let mut lines = shown.lines().skip(3).map(|line| line.split_once('|').unwrap().1.to_owned());
+    (lines.next().unwrap(), lines.next().unwrap())
 }
 
 #[test]
 fn of_a_long_line_the_part_around_the_mark_is_shown() {
-    let line = format!("{}HERE{}", "a".repeat(1000), "b".repeat(1000));
-    let shown = excerpt(&line, 1001, 4);
-    let marked: String = shown.line.chars().skip(shown.indent).take(shown.length).collect();
-    assert_eq!(marked, "HERE");
-    assert!(shown.line.starts_with("...") && shown.line.ends_with("..."), "{}", shown.line);
-    assert!(shown.line.len() < 160, "{}", shown.line);
-    let all = excerpt("short", 1, 100_000);
-    assert_eq!((all.indent, all.length), (0, 5), "a mark ends with its line");
-    let beyond = excerpt("short", 4_000_000_000, u32::MAX as usize);
-    assert_eq!((beyond.indent, beyond.length), (5, 1));
+    let long = format!("{}HERE{}", "a".repeat(1000), "b".repeat(1000));
+    let (line, marks) = marked(&long, 1001, 4);
+    assert_eq!(line.find("HERE"), marks.find("^^^^"));
+    assert!(line.starts_with(" ...") && line.ends_with("..."), "{line}");
+    assert!(line.len() < 160, "{line}");
+    assert_eq!(marked("short", 1, 100_000), (" short".to_owned(), " ^^^^^".to_owned()), "a mark ends with its line");
+    assert_eq!(marked("short", 4_000_000_000, usize::MAX), (" short".to_owned(), "      ^".to_owned()));
+    let (line, marks) = marked(&"x".repeat(2_000_000), 3, 1_500_000);
+    assert!(line.len() + marks.len() < 1000, "a mark that is longer than a screen is cut");
+}
+
+#[test]
+fn a_mark_stands_below_letters_that_are_two_columns_wide() {
+    assert_eq!(marked("東京: 大阪", 5, 2), (" 東京: 大阪".to_owned(), "       ^^^^".to_owned()));
 }
 
 #[test]

@@ -71,7 +71,7 @@ pub(in crate::source) enum Effect {
     /// Tell workers whether other runtimes are yet to be sent what the revision in force says.
     SetPublishing(bool),
     /// Tell workers that the files of their runtimes left Git.
-    SendRemoval(Vec<Arc<str>>),
+    SendRemoval(Vec<(Arc<str>, bool)>),
     /// Tell workers not to remove their runtimes until they are told again what Git wants.
     HoldRemoval(Vec<Arc<str>>),
     /// Tell workers whether their source is suspended.

@@ -10,7 +10,8 @@ use reeve_reconciler_engine::error::ReconcileError;
 use reeve_reconciler_engine::notification::NotificationBody;
 
 use super::{Busy, Effect, Machine, Observed};
-use crate::source::builder::{Before, RenderedRevision};
+use crate::source::builder::{Before, Changed, RenderedRevision};
+use crate::source::object::{Manifest, is_as};
 use crate::source::publication::{Accepted, BATCH, Batch, Leftover, OverBudget};
 
 /// How writing Runtimes fares.
@@ -41,18 +42,22 @@ impl Machine {
         let (limit, wanted) = (rendered.removals(), rendered.runtimes);
         self.report.unwritten.retain(|name, _| wanted.contains(name));
         let there = view.runtimes();
+        self.compared.retain(|name, _| wanted.contains(name));
+        self.keeping_objects.retain(|name| !wanted.contains(name));
+        let kept = before.left.iter().filter(|(_, _, manifest)| !deletes_objects(manifest));
+        self.keeping_objects.extend(kept.map(|(name, ..)| name.clone()));
         let deletes = |name: &Arc<str>| {
-            view.object(name).is_some_and(|object| object.spec.deletion_policy == DeletionPolicy::Delete)
+            !self.keeping_objects.contains(name)
+                && view.object(name).is_some_and(|object| object.spec.deletion_policy == DeletionPolicy::Delete)
         };
         let left = there.iter().filter(|name| !wanted.contains(*name));
         let mut leftovers: Vec<Leftover> =
             left.map(|name| Leftover { name: name.clone(), deletes: deletes(name) }).collect();
         // Those that were written and not seen since.
         let unseen = before.left.iter().filter(|(name, ..)| !there.contains(name));
-        leftovers.extend(unseen.map(|(name, _, object)| Leftover {
-            name: name.clone(),
-            deletes: object["spec"]["deletionPolicy"] == "Delete",
-        }));
+        leftovers.extend(
+            unseen.map(|(name, _, manifest)| Leftover { name: name.clone(), deletes: deletes_objects(manifest) }),
+        );
         let accepted = Accepted {
             changed: rendered.changed.into_iter().map(|(name, ..)| name).collect(),
             wanted: &wanted,
@@ -108,7 +113,11 @@ impl Machine {
                 true
             }
             Some(Batch::Remove(names)) => {
-                self.effects.push(Effect::SendRemoval(names));
+                let keeps = |name: Arc<str>| {
+                    let keeps = self.keeping_objects.contains(&name);
+                    (name, keeps)
+                };
+                self.effects.push(Effect::SendRemoval(names.into_iter().map(keeps).collect()));
                 true
             }
             None => false,
@@ -164,12 +173,25 @@ impl Machine {
         self.publication.enqueue(names);
     }
 
-    /// Has Runtimes made anew that somebody deleted although Git has them.
+    /// Has Runtimes written that somebody deleted or changed although Git has them so.
     pub(super) fn restore(&mut self, view: &dyn Observed) {
-        let is_missing = |name: &Arc<str>| view.object(name).is_none();
-        let missing: Vec<Arc<str>> = self.in_force.names().into_iter().filter(is_missing).collect();
-        self.publication.enqueue(missing);
+        let in_force = self.in_force.clone();
+        let differs = |(name, _, manifest): &&Changed| match view.object(name) {
+            None => true,
+            Some(object) => {
+                let generation = object.metadata.generation;
+                let is_compared = self.compared.insert(name.clone(), generation) == Some(generation);
+                !is_compared && !is_as(&object, &manifest.read())
+            }
+        };
+        let differing: Vec<Arc<str>> = in_force.iter().filter(differs).map(|(name, ..)| name.clone()).collect();
+        self.publication.enqueue(differing);
     }
+}
+
+/// Whether the objects of a runtime go with it, by its file.
+fn deletes_objects(manifest: &Manifest) -> bool {
+    manifest.read()["spec"]["deletionPolicy"] == "Delete"
 }
 
 /// What is told of removals that are withheld.

@@ -23,6 +23,7 @@ use serde_json::json;
 
 use super::{BuildOrder, Built, Effect, Event, Fetch, Machine, Observed};
 use crate::source::builder::{Changed, RenderedRevision};
+use crate::source::object::Manifest;
 
 const NAMES: [&str; 9] = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
 const ACTIONS: usize = 30;
@@ -111,7 +112,7 @@ fn runtime(name: &str, content: usize) -> Changed {
         "spec": { "sourceRef": { "name": "fleet" }, "deletionPolicy": "Delete", "file": content.to_string() },
     });
     let desired = Desired { revision: Revision::default(), digest: content.to_string().into(), components: Vec::new() };
-    (name.into(), Arc::new(desired), object)
+    (name.into(), Arc::new(desired), Manifest::new(&object))
 }
 
 impl World {
@@ -295,7 +296,7 @@ impl World {
                         results.push((name, Err(failed())));
                         continue;
                     }
-                    let object: Runtime = serde_json::from_value(object).unwrap();
+                    let object: Runtime = serde_json::from_value(object.read()).unwrap();
                     let content = desired.digest.parse().unwrap();
                     self.cluster.insert(name.clone(), Cell { object: Arc::new(object), content, removed: false });
                     results.push((name, Ok(())));
@@ -318,7 +319,7 @@ impl World {
                 if self.object.spec.suspend {
                     return Err(format!("{names:?} are removed while the source is suspended"));
                 }
-                for name in names {
+                for (name, _) in names {
                     self.log.push(format!("the file of {name} left Git"));
                     self.cluster.entry(name).and_modify(|cell| cell.removed = true);
                 }

@@ -131,6 +131,19 @@ fn nothing_is_written_of_what_is_damaged_or_leads_out_of_the_chart() {
     assert!(fleet.reeve(&["chart", "import", &linked]).with(2).err.contains("is a link"));
 }
 
+#[test]
+fn an_import_that_cannot_be_written_leaves_nothing() {
+    let (fleet, place) = fleet();
+    let mut files = note("1.0.0");
+    // A file that is a folder too.
+    files.extend(["note/a", "note/a/b"].map(|name| (name.to_owned(), b"x".to_vec())));
+    let archive = write(&place, "note.tgz", &pack(&files));
+    let told = fleet.reeve(&["chart", "import", &archive]).with(2);
+    assert!(told.err.contains("note/.1.0.0.partial/a"), "{}", told.err);
+    let left = std::fs::read_dir(fleet.file("charts/note")).map(Iterator::count).unwrap_or_default();
+    assert_eq!(left, 0, "{}", told.err);
+}
+
 /// A Helm repository with these versions of `note`, the last with a digest of its own.
 fn shelf(versions: &[&str], last_digest: Option<&str>, door: Option<(&str, &str)>) -> Shelf {
     let mut index = "apiVersion: v1\nentries:\n  note:\n".to_owned();

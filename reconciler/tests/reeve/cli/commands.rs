@@ -63,7 +63,7 @@ fn colours_are_for_terminals_or_for_who_asks() {
     let folder = Repository::fleet();
     folder.change("runtimes/eu-2.yaml", "replicas: 5", "replicas: -5");
     assert!(!folder.reeve(&["validate"]).with(1).out.contains('\x1b'), "a pipe is no terminal");
-    assert!(folder.reeve(&["--color", "always", "validate"]).with(1).out.contains("\x1b[1;31merror"));
+    assert!(folder.reeve(&["--color", "always", "validate"]).with(1).out.contains("\x1b[1m\x1b[91merror"));
     let on_terminal = |value: Option<&str>| {
         // util-linux's script(1) gives the command a terminal.
         let command = format!("{} validate -C {}", env!("CARGO_BIN_EXE_reeve"), folder.path().display());
@@ -75,8 +75,8 @@ fn colours_are_for_terminals_or_for_who_asks() {
         };
         ended(script.output().unwrap()).with(1).out
     };
-    assert!(on_terminal(None).contains("\x1b[1;31merror"));
-    assert!(on_terminal(Some("")).contains("\x1b[1;31merror"), "an empty NO_COLOR means nothing");
+    assert!(on_terminal(None).contains("\x1b[1m\x1b[91merror"));
+    assert!(on_terminal(Some("")).contains("\x1b[1m\x1b[91merror"), "an empty NO_COLOR means nothing");
     assert!(!on_terminal(Some("1")).contains('\x1b'));
 }
 

@@ -36,6 +36,7 @@ error[yaml-duplicate-key]: `a` is there twice
   |   ^
   |
   = note: the first is here
+  |
  ::: layers/more.yaml:3:3
   |
 3 |   a: 1
@@ -50,6 +51,7 @@ error[schema]: replicas must be at least 0, not -5
   |       ^^^^^^^^
   |
   = note: the rule of chart web is here
+  |
  ::: charts/web/1.0.0/values.schema.json:1:70
   |
 1 | { \"type\": \"object\", \"properties\": { \"replicas\": { \"type\": \"integer\", \"minimum\": 0 } } }
@@ -91,6 +93,50 @@ fn what_the_controller_would_refuse_is_found_with_its_line() {
     ] {
         assert!(ended.out.contains(wanted), "{wanted} is not in {}", ended.out);
     }
+}
+
+/// A component of Dapr with a secret in clear and a type that is nearly right, and one that every app would load.
+const DAPR: &str = "\
+apiVersion: dapr.io/v1alpha1
+kind: Component
+metadata: { name: statestore }
+scopes: [web]
+spec:
+  type: state.rediss
+  version: v1
+  metadata:
+    - { name: redisHost, value: 'redis:6379' }
+---
+apiVersion: dapr.io/v1alpha1
+kind: Component
+metadata: { name: orders }
+spec:
+  type: bindings.redis
+  version: v1
+  metadata:
+    - { name: redisPassword, value: open }
+";
+
+#[test]
+fn what_would_keep_a_dapr_sidecar_from_starting_is_found_before_it_is_applied() {
+    let repository = apart();
+    repository.commit();
+    repository.write("charts/web/1.0.0/templates/dapr.yaml", DAPR);
+    let ended = repository.reeve(&["validate"]).with(1);
+    for wanted in [
+        "error[unknown-component-type]: Component default/statestore: spec.type is `state.rediss`, which Dapr does not have; did you mean `state.redis`?",
+        "--> charts/web/1.0.0/templates/dapr.yaml:1:1",
+        "error[literal-secret]: Component default/orders: spec.metadata[0].value has the secret `redisPassword` in clear",
+        "warning[unscoped-component]: Component default/orders: scopes is empty",
+        "--> charts/web/1.0.0/templates/dapr.yaml:11:1",
+        "= in 2 runtimes: eu-1, eu-2",
+    ] {
+        assert!(ended.out.contains(wanted), "{wanted} is not in {}", ended.out);
+    }
+    repository.commit();
+    let plan = repository.reeve(&["plan", "--rev", "HEAD~1..HEAD"]);
+    assert_eq!(plan.status, Some(2), "{}", plan.out);
+    assert!(plan.err.contains("error[literal-secret]"), "{}", plan.err);
 }
 
 #[test]
@@ -188,7 +234,7 @@ fn an_annotation_that_nobody_knows_and_an_object_that_a_tenant_may_not_have_are_
     repository.write("charts/web/1.0.0/templates/odd.yaml", odd);
     let ended = repository.reeve(&["validate"]).with(1);
     let wanted = "error[annotation]: ConfigMap default/odd: annotation reeve.dev/prunne is not known: did you mean \
-                  `reeve.dev/prune`?\n --> charts/web/1.0.0/templates/odd.yaml:1:1\n";
+                  `reeve.dev/prune`?\n--> charts/web/1.0.0/templates/odd.yaml:1:1\n";
     assert!(ended.out.starts_with(wanted), "{}", ended.out);
 
     let role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: all\n";
@@ -197,7 +243,7 @@ fn an_annotation_that_nobody_knows_and_an_object_that_a_tenant_may_not_have_are_
     repository.write("runtimes/eu-1.yaml", "kind: Runtime\ntarget:\n  namespaces: [default]\n");
     let ended = repository.reeve(&["validate"]).with(1);
     let wanted = "error[cluster-scoped]: ClusterRole.rbac.authorization.k8s.io all is in no namespace, which `eu-1` does \
-                  not allow\n --> charts/web/1.0.0/templates/odd.yaml:1:1\n";
+                  not allow\n--> charts/web/1.0.0/templates/odd.yaml:1:1\n";
     assert!(ended.out.starts_with(wanted), "{}", ended.out);
 }
 
@@ -206,7 +252,7 @@ fn an_object_that_two_runtimes_want_in_one_cluster_is_named() {
     let ended = Repository::fleet().reeve(&["validate"]).with(0);
     let wanted = [
         "warning[shared-object]: ConfigMap default/first is wanted by runtime `eu-1` too, in the same cluster",
-        " --> charts/web/1.0.0/templates/settings.yaml:1:1",
+        "--> charts/web/1.0.0/templates/settings.yaml:1:1",
         "only one of them can have it: give it a name of its own in each, or leave it to one",
         "= in runtime eu-2",
     ];

@@ -206,8 +206,9 @@ fn values_that_mean_nothing_are_refused() {
 fn a_value_that_is_wrong_is_told_by_what_was_given() {
     let folder = Repository::empty();
     let told = folder.reeve(&["install", "--set", "replicas=1", "--set", "image.tag=1"]).with(2).err;
-    let wanted = "error[schema]: image.tag must be text, not a whole number\n  \
-                  = note: it is given by --set image.tag=1\n  \
+    let wanted = "error[schema]: image.tag must be text, not a whole number\n \
+                  |\n \
+                  = note: it is given by --set image.tag=1\n \
                   = help: write --set 'image.tag=\"1\"'\n\n";
     assert!(told.starts_with(wanted), "{told}");
     let told = folder.reeve(&["install", "--set", r#"image={"tga":"v1"}"#]).with(2).err;

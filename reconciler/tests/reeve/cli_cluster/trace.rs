@@ -163,6 +163,27 @@ async fn a_checkout_adds_the_template_and_who_changed_it() {
 }
 
 #[tokio::test]
+async fn an_object_of_a_chart_in_helms_syntax_leads_back_to_its_template() {
+    let folder = Repository::fleet();
+    std::fs::remove_file(folder.file("charts/web/1.0.0/templates/deployment.yaml.j2")).unwrap();
+    folder.write("charts/web/1.0.0/templates/_names.tpl", "{{ define \"web.name\" }}web{{ end }}");
+    folder.write(
+        "charts/web/1.0.0/templates/deployment.yaml",
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {{ include \"web.name\" . }}\nspec:\n  replicas: {{ .Values.replicas }}\n",
+    );
+    let fixture = fixture("trace-helm", COMMIT).await;
+    let runtime = format!("kind: Runtime\nnamespace: {}\n", fixture.namespace);
+    folder.write(&format!("runtimes/{}.yaml", fixture.namespace), &runtime);
+    let applied = folder.commit();
+    let report = json!({ "applied": { "revision": "main@1", "commit": applied, "digest": "sha256:1" } });
+    fixture.report::<reeve_crds::RuntimeComponent>(&format!("{}-web", fixture.namespace), report).await;
+    let mut command = fixture.command(&["-C", &folder.path().display().to_string(), "trace", "deploy/web"]);
+    let out = ended(command.output().await.unwrap()).with(0).out;
+    assert!(out.contains("  template    charts/web/1.0.0/templates/deployment.yaml\n"), "{out}");
+    assert!(out.contains(&format!("  changed by  {applied} by a <a@example.com>, ")), "{out}");
+}
+
+#[tokio::test]
 async fn the_folder_that_one_is_in_counts_if_it_has_the_commit_that_is_applied() {
     let folder = Repository::fleet();
     let applied = folder.commit();

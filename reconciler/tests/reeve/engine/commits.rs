@@ -56,6 +56,26 @@ async fn a_bad_commit_changes_nothing_and_the_last_good_one_stays_in_force() {
 }
 
 #[tokio::test]
+async fn a_component_of_dapr_with_a_secret_in_clear_is_not_put_in_force() {
+    let fixture = Fixture::new("literal").await;
+    fixture.component("web", "1.0.0", &config("settings", "one"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&first).await;
+
+    let component = "---\napiVersion: dapr.io/v1alpha1\nkind: Component\nmetadata: { name: store }\nscopes: [web]\n\
+        spec: { type: state.redis, version: v1, metadata: [{ name: redisPassword, value: open }] }\n";
+    fixture.component("web", "1.1.0", &(config("settings", "two") + component));
+    fixture.push();
+
+    let source = fixture.refuses("Invalid").await.status.unwrap();
+    let message = source.rejected.unwrap().message;
+    assert!(message.contains("has the secret `redisPassword` in clear"), "{message}");
+    assert_eq!(source.commit.unwrap().id, first.as_str());
+}
+
+#[tokio::test]
 async fn a_released_chart_does_not_change() {
     let fixture = Fixture::new("released").await;
     fixture.component("web", "1.0.0", &config("settings", "one"));

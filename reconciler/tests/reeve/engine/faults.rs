@@ -212,7 +212,7 @@ async fn an_api_server_that_freezes_and_thaws_is_caught_up_with() {
 async fn a_runtime_whose_inventory_cannot_be_read_is_not_ready() {
     let plane = ControlPlane::start().await.unwrap();
     let fixture = Fixture::on(&plane, "unlisted").await;
-    fixture.component("web", "1.0.0", &config("settings", "one"));
+    fixture.component("web", "1.0.0", &(config("settings", "one") + &config("old", "x")));
     let first = fixture.push();
     fixture.follow().await;
     let _reeve = fixture.reeve();
@@ -234,6 +234,8 @@ async fn a_runtime_whose_inventory_cannot_be_read_is_not_ready() {
     plane.kubectl(&["apply", "--server-side", "--force-conflicts", "-f", definitions]).await;
     fixture.applied(&second).await;
     assert_eq!(fixture.there::<ConfigMap>().get("settings").await.unwrap().metadata.uid, uid);
+    // What the process knew of its objects was not lost with the pages.
+    fixture.gone(&fixture.there::<ConfigMap>(), "old").await;
 }
 
 #[tokio::test]

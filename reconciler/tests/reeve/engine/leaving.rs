@@ -1,12 +1,13 @@
 //! What leaves Git leaves the cluster, also where that is easy to miss.
 
 use k8s_openapi::api::core::v1::{ConfigMap, Event};
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use reeve_crds::runtime::policy::DeletionPolicy;
 use reeve_crds::{GitSource, Runtime, RuntimeComponent, State};
 use reeve_tests::{CommitId, eventually, until};
 use serde_json::json;
 
-use super::fixture::{Fixture, config, deployment};
+use super::fixture::{Fixture, annotated, config, definition, deployment};
 use super::proxy::{Proxy, Rule};
 
 impl Fixture {
@@ -136,6 +137,60 @@ async fn what_leaves_git_is_named_when_it_is_gone() {
 }
 
 #[tokio::test]
+async fn what_leaves_git_goes_although_somebody_took_its_labels_away() {
+    let fixture = Fixture::new("stripped").await;
+    fixture.component("web", "1.0.0", &(config("one", "x") + &config("all", "x") + &config("stays", "x")));
+    let first = fixture.push();
+    fixture.follow().await;
+    let reeve = fixture.reeve();
+    fixture.applied(&first).await;
+    reeve.terminate().await;
+    let api = fixture.there::<ConfigMap>();
+    let one = json!({ "metadata": { "labels": { "app.kubernetes.io/managed-by": null } } });
+    api.patch("one", &PatchParams::default(), &Patch::Merge(one)).await.unwrap();
+    let all = json!([
+        { "op": "remove", "path": "/metadata/labels" },
+        { "op": "replace", "path": "/metadata/managedFields", "value": [{}] },
+    ]);
+    let all = Patch::Json::<()>(serde_json::from_value(all).unwrap());
+    api.patch("all", &PatchParams::default(), &all).await.unwrap();
+    fixture.component("web", "1.1.0", &config("stays", "x"));
+    let second = fixture.push();
+    let _reeve = fixture.reeve();
+    fixture.applied(&second).await;
+    for name in ["one", "all"] {
+        fixture.gone(&api, name).await;
+        fixture.event("Pruned", &[&format!("ConfigMap {}/{name}", fixture.target)]).await;
+    }
+}
+
+/// As `kubectl replace --force` with an edited copy does it: the labels are ours, the object is not.
+#[tokio::test]
+async fn what_leaves_git_and_was_made_anew_by_somebody_stays_and_is_named() {
+    let fixture = Fixture::new("anew").await;
+    fixture.runtime(&fixture.runtime, "policy: { drift: { mode: Ignore } }\n");
+    fixture.component("web", "1.0.0", &(config("copied", "x") + &config("stays", "x")));
+    let first = fixture.push();
+    fixture.follow().await;
+    let reeve = fixture.reeve();
+    fixture.applied(&first).await;
+    reeve.terminate().await;
+    let api = fixture.there::<ConfigMap>();
+    let mut copy = api.get("copied").await.unwrap();
+    copy.metadata.uid = None;
+    copy.metadata.resource_version = None;
+    copy.metadata.managed_fields = None;
+    api.delete("copied", &DeleteParams::default()).await.unwrap();
+    let uid = api.create(&PostParams::default(), &copy).await.unwrap().metadata.uid;
+    fixture.component("web", "1.1.0", &config("stays", "x"));
+    let second = fixture.push();
+    let _reeve = fixture.reeve();
+    fixture.applied(&second).await;
+    fixture.event("Left", &["web: ", &format!("ConfigMap {}/copied left Git and stays", fixture.target)]).await;
+    assert_eq!(api.get("copied").await.unwrap().metadata.uid, uid);
+}
+
+#[tokio::test]
 async fn what_goes_between_two_tries_to_delete_it_is_named_too() {
     let fixture = Fixture::new("between").await;
     fixture.runtime(&fixture.runtime, "policy: { timeout: 1s }\n");
@@ -241,4 +296,103 @@ async fn the_mirror_of_a_repository_that_nothing_follows_any_more_is_removed() {
     fixture.api::<GitSource>().delete("fleet", &DeleteParams::default()).await.unwrap();
     let _reeve = fixture.reeve();
     eventually("what was deleted meanwhile is removed at the start", are_gone).await;
+}
+
+/// Where nobody wrote down who wrote what, the API server calls everything older than the next apply somebody else's.
+#[tokio::test]
+async fn a_field_that_leaves_git_goes_although_somebody_cleared_who_wrote_what() {
+    let fixture = Fixture::new("cleared").await;
+    fixture.component("web", "1.0.0", &config("settings", "x").replace("data: { say", "data: { gone: here, say"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let reeve = fixture.reeve();
+    fixture.applied(&first).await;
+    reeve.terminate().await;
+    let api = fixture.there::<ConfigMap>();
+    let cleared = json!({ "metadata": { "managedFields": [{}] } });
+    api.patch("settings", &PatchParams::default(), &Patch::Merge(cleared)).await.unwrap();
+    fixture.component("web", "1.1.0", &config("settings", "x"));
+    let second = fixture.push();
+    let _reeve = fixture.reeve();
+    fixture.applied(&second).await;
+    eventually("the field is gone", || async {
+        let data = api.get("settings").await.unwrap().data.unwrap_or_default();
+        if data.contains_key("gone") { Err(format!("{data:?}")) } else { Ok(()) }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_object_that_left_git_while_its_kind_was_not_served_goes_when_it_is_served_again() {
+    let fixture = Fixture::new("not-served").await;
+    let group = format!("{}.example.com", fixture.namespace);
+    let served = |served: bool| definition(&group, "Gadget").replace("served: true", &format!("served: {served}"));
+    let object = format!("apiVersion: {group}/v1\nkind: Gadget\nmetadata: {{ name: one }}\n---\n");
+    fixture.component("kinds", "1.0.0", &served(true));
+    fixture.component("web", "1.0.0", &(object + &config("settings", "x")));
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&first).await;
+    let gadgets = fixture.dynamic(&format!("{group}/v1"), "Gadget", Some(&fixture.target));
+    fixture.component("kinds", "1.1.0", &served(false));
+    fixture.push();
+    eventually("the kind is not served", || async { gadgets.get("one").await.err().ok_or("it is") }).await;
+
+    fixture.component("web", "1.1.0", &config("settings", "x"));
+    fixture.push();
+    let name = format!("{}.web", fixture.runtime);
+    until(&fixture.api::<RuntimeComponent>(), &name, "it says what it waits for", |component| {
+        let failure = component.status.as_ref().and_then(|status| status.failure.as_ref());
+        failure.is_some_and(|failure| failure.message.contains("no version of its kind is served"))
+    })
+    .await;
+    fixture.component("kinds", "1.2.0", &served(true));
+    let last = fixture.push();
+    fixture.applied(&last).await;
+    assert!(gadgets.get_opt("one").await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn what_git_says_of_a_runtime_is_put_back_and_counts_when_its_file_goes() {
+    let fixture = Fixture::new("live-policy").await;
+    let renamed = format!("{}-b", fixture.runtime);
+    fixture.runtime(&renamed, "policy: { deletionPolicy: Orphan }\n");
+    fixture.component("web", "1.0.0", &config("{{ Runtime.name }}", "x"));
+    let first = fixture.push();
+    fixture.follow_with(json!({ "url": fixture.repository.file_url(), "interval": "1s" })).await;
+    let reeve = fixture.reeve();
+    fixture.applied_to(&renamed, &first).await;
+    let runtimes = fixture.api::<Runtime>();
+    let deletes = json!({ "spec": { "deletionPolicy": "Delete" } });
+    let (params, patch) = (PatchParams::default(), Patch::Merge(&deletes));
+    runtimes.patch(&renamed, &params, &patch).await.unwrap();
+    let keeps = |runtime: &Runtime| runtime.spec.deletion_policy == DeletionPolicy::Orphan;
+    until(&runtimes, &renamed, "it is put back", keeps).await;
+
+    reeve.terminate().await;
+    runtimes.patch(&renamed, &params, &patch).await.unwrap();
+    fixture.repository.remove(&format!("runtimes/{renamed}.yaml")).unwrap();
+    fixture.push();
+    let _reeve = fixture.reeve();
+    fixture.gone(&runtimes, &renamed).await;
+    assert_eq!(fixture.says(&renamed).await.as_deref(), Some("x"), "Git said that its objects stay");
+}
+
+#[tokio::test]
+async fn an_object_stays_that_is_to_stay_although_somebody_took_its_annotation_away() {
+    let fixture = Fixture::new("unmarked").await;
+    fixture.runtime(&fixture.runtime, "policy: { drift: { mode: Report } }\n");
+    fixture.component("web", "1.0.0", &(annotated("kept", "x", "reeve.dev/prune", "Never") + &config("gone", "x")));
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&first).await;
+    let unmarked = json!({ "metadata": { "annotations": { "reeve.dev/prune": null } } });
+    fixture.there::<ConfigMap>().patch("kept", &PatchParams::default(), &Patch::Merge(unmarked)).await.unwrap();
+    fixture.component("web", "1.1.0", &config("new", "x"));
+    let second = fixture.push();
+    fixture.applied(&second).await;
+    fixture.gone(&fixture.there::<ConfigMap>(), "gone").await;
+    assert_eq!(fixture.says("kept").await.as_deref(), Some("x"));
 }

@@ -2,11 +2,12 @@
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt as _;
-use kube::api::DeleteParams;
+use kube::api::{DeleteParams, Patch, PatchParams};
 use reeve_crds::{Runtime, RuntimeComponent, State};
-use reeve_tests::until;
+use reeve_tests::{eventually, until};
+use serde_json::json;
 
-use super::fixture::{Fixture, config};
+use super::fixture::{Fixture, annotated, config, deployment};
 
 impl Fixture {
     async fn uid_of(&self, name: &str) -> String {
@@ -147,4 +148,75 @@ async fn whoever_deletes_the_object_of_a_suspended_component_resumes_it() {
     fixture.api::<RuntimeComponent>().delete(&name, &DeleteParams::default()).await.unwrap();
     fixture.gone(&fixture.there::<ConfigMap>(), "one").await;
     fixture.applied(&second).await;
+}
+
+#[tokio::test]
+async fn an_object_that_is_made_once_stays_what_it_is_when_its_runtime_gets_another_name() {
+    let fixture = Fixture::new("made-once").await;
+    let policy = "policy: { deletionPolicy: Delete }\n";
+    fixture.runtime(&fixture.runtime, policy);
+    let applied = |when: &str| annotated("two", "git", "reeve.dev/apply", when);
+    fixture.component(
+        "web",
+        "1.0.0",
+        &(annotated("one", "git", "reeve.dev/apply", "IfMissing") + &config("three", "x")),
+    );
+    fixture.component("other", "1.0.0", &applied("Always"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&first).await;
+    let changed = json!({ "data": { "say": "application" } });
+    fixture.there::<ConfigMap>().patch("one", &PatchParams::default(), &Patch::Merge(changed)).await.unwrap();
+    let uids = (fixture.uid_of("one").await, fixture.uid_of("two").await);
+
+    let renamed = format!("{}-renamed", fixture.runtime);
+    fixture.repository.remove(&format!("runtimes/{}.yaml", fixture.runtime)).unwrap();
+    fixture.runtime(&renamed, policy);
+    fixture.component("other", "1.1.0", &applied("Never"));
+    let second = fixture.push();
+    fixture.applied_to(&renamed, &second).await;
+    fixture.gone(&fixture.api::<Runtime>(), &fixture.runtime).await;
+    assert_eq!((fixture.uid_of("one").await, fixture.uid_of("two").await), uids, "they are other objects now");
+    assert_eq!(fixture.says("one").await.as_deref(), Some("application"), "it is made once");
+
+    // Who leaves an object to others notices when it goes.
+    fixture.there::<ConfigMap>().delete("one", &DeleteParams::default()).await.unwrap();
+    eventually("it is made again", || async {
+        fixture.says("one").await.filter(|say| say == "git").ok_or("it is not")
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_object_that_moves_stays_while_the_component_that_is_to_have_it_waits_for_another() {
+    let fixture = Fixture::new("waits").await;
+    let other = format!("{}-b", fixture.runtime);
+    fixture.runtime(&other, "");
+    let to = |runtime: &str, object: &str| format!("{{% if Runtime.name == {runtime:?} %}}{object}{{% endif %}}");
+    fixture.component("web", "1.0.0", &to(&fixture.runtime, &config("one", "git")));
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&first).await;
+    let uid = fixture.uid_of("one").await;
+
+    fixture.component("slow", "1.0.0", &to(&other, &deployment("slow", 1)));
+    fixture.component_with("web", "1.1.0", "{ dependsOn: [slow] }", &to(&other, &config("one", "git")));
+    fixture.push();
+    let waiting = fixture.component_is("web", State::Error, "TimedOut").await;
+    let failure = waiting.status.unwrap().failure.unwrap();
+    assert!(
+        failure.message.contains(&format!("moves to runtime {}/{other}", fixture.namespace)),
+        "{}",
+        failure.message
+    );
+    assert_eq!(fixture.uid_of("one").await, uid, "it is another object now");
+
+    fixture.component("slow", "1.1.0", &to(&other, &deployment("slow", 0)));
+    let last = fixture.push();
+    fixture.applied_to(&other, &last).await;
+    fixture.belongs_to("one", &other).await;
+    fixture.applied(&last).await;
+    assert_eq!(fixture.uid_of("one").await, uid, "it is another object now");
 }

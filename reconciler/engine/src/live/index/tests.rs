@@ -1,6 +1,7 @@
 use futures::FutureExt as _;
 
 use super::*;
+use crate::desired::Want;
 use crate::payload::Prune;
 
 fn key(name: &str) -> ObjectKey {
@@ -19,6 +20,7 @@ fn live(version: u64, content: &str) -> Live {
         owner: Some(owner("eu")),
         owned: None,
         legacy: false,
+        leftovers: false,
         component: None,
         deleting: None,
         prune: Prune::Default,
@@ -91,7 +93,7 @@ fn whoever_wants_an_object_is_told_of_it_although_its_labels_name_another() {
 }
 
 fn wants(wanted: &'static str) -> Interest {
-    Arc::new(move |key: &ObjectKey| *key.name == *wanted)
+    Arc::new(move |key: &ObjectKey| (*key.name == *wanted).then_some(Want::TakesOver))
 }
 
 #[test]
@@ -102,7 +104,7 @@ fn what_a_runtime_offers_is_told_to_those_who_want_it_and_ends_with_the_runtime(
     assert_eq!(us.take_changed(), BTreeSet::from([key("a")]));
     assert!(eu.take_changed().is_empty());
     assert!(index.is_offered(&owner("eu"), &key("a")) && !index.is_offered(&owner("us"), &key("a")));
-    assert_eq!(index.wanted_by_another(&key("a"), &owner("eu")), Some(owner("us")));
+    assert_eq!(index.wanted_by_another(&key("a"), &owner("eu")), Some((owner("us"), Want::TakesOver)));
     assert_eq!(index.wanted_by_another(&key("a"), &owner("us")), None);
     drop((eu, us));
     assert!(!index.is_offered(&owner("eu"), &key("a")), "nobody is there to give it");
@@ -126,4 +128,17 @@ async fn a_hand_over_ends_when_another_has_the_object_or_nobody_wants_it() {
     drop(us);
     index.no_longer_wanted(&owner("us"), std::slice::from_ref(&object));
     index.until_handed_over(&object, &eu).await;
+}
+
+#[tokio::test]
+async fn who_leaves_an_object_as_it_is_is_not_waited_for_and_learns_that_it_is_gone() {
+    let index = Index::default();
+    let leaves = Arc::new(|key: &ObjectKey| (*key.name == *"a").then_some(Want::Leaves));
+    let (_eu, us) = (index.subscribe(owner("eu"), None), index.subscribe(owner("us"), Some(leaves)));
+    index.seen(key("a"), live(1, "x"));
+    index.until_handed_over(&key("a"), &owner("eu")).await;
+    assert_eq!(index.wanted_by_another(&key("a"), &owner("eu")), Some((owner("us"), Want::Leaves)));
+    us.take_changed();
+    index.gone(&key("a"), None);
+    assert_eq!(us.take_changed(), BTreeSet::from([key("a")]), "it counted on it");
 }

@@ -1,6 +1,6 @@
 //! One watch, from its first listing on: takes in what it sees and mends itself.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures::{Stream, StreamExt as _};
 use jiff::Timestamp;
@@ -9,6 +9,7 @@ use kube::api::{DynamicObject, ListParams};
 use kube::core::{ApiResource, DynamicResourceScope, PartialObjectMeta};
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client};
+use parking_lot::Mutex;
 use reeve_crds::Reason;
 use reeve_renderer_objects::bundle::MANAGED_BY;
 use reeve_renderer_objects::key::ObjectKey;
@@ -158,7 +159,7 @@ impl KindWatch {
                     if let Some(listing) = listing.take() {
                         self.watch_cache.index.end_listing(&listing, |key| self.covers(key));
                     }
-                    if self.told.lock().unwrap_or_else(PoisonError::into_inner).take().is_some() {
+                    if self.told.lock().take().is_some() {
                         tracing::info!(kind = %self.kind.resource.kind, "changes are seen again");
                     }
                     self.turn(WatchState::Watching);
@@ -242,7 +243,7 @@ impl KindWatch {
         if api_error.transient {
             return;
         }
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = self.told.lock();
         if told.as_ref() != Some(&api_error.message) {
             let (kind, account) = (&self.kind.resource.kind, &self.scope.account);
             tracing::warn!(%kind, %account, reason = api_error.reason.as_str(), "changes are no longer seen: {}", api_error.message);

@@ -27,8 +27,8 @@ impl Machine {
         let was_suspended = std::mem::replace(&mut self.suspended, suspended);
         self.source_suspended = source_suspended;
         for name in message.lost.into_keys() {
-            if self.components.contains_key(&name) {
-                self.specs.remove(&name);
+            if let Some(component) = self.components.get_mut(&name) {
+                component.spec = None;
                 self.touched.insert(name);
             }
         }
@@ -57,7 +57,7 @@ impl Machine {
     fn on_desired(&mut self, desired: &DesiredState, view: &dyn Observed) {
         if self.object.metadata.deletion_timestamp.is_some() {
             // What Git wants of a runtime that is being deleted is nothing, whatever its file says.
-            return self.leave(Departure::Deleted, view);
+            return self.leave(Departure::Deleted, self.object.spec.deletion_policy, view);
         }
         match desired {
             DesiredState::Present(desired) => {
@@ -68,8 +68,13 @@ impl Machine {
                 }
             }
             // It is gone from Git, and stays here as it is until somebody resumes it.
-            DesiredState::Absent if self.suspended => {}
-            DesiredState::Absent => self.leave(Departure::Removed, view),
+            DesiredState::Absent { .. } if self.suspended => {}
+            DesiredState::Absent { keeps_objects: true } => {
+                self.leave(Departure::Removed, DeletionPolicy::Orphan, view);
+            }
+            DesiredState::Absent { keeps_objects: false } => {
+                self.leave(Departure::Removed, self.object.spec.deletion_policy, view);
+            }
             DesiredState::Unknown => self.pause_leaving(),
         }
     }
@@ -85,8 +90,7 @@ impl Machine {
     }
 
     fn retry_all(&mut self) {
-        let names: Vec<Arc<str>> = self.components.keys().cloned().collect();
-        for name in &names {
+        for name in &self.components.names() {
             self.retry(name);
         }
     }
@@ -115,12 +119,10 @@ impl Machine {
 
     /// Whoever deletes the object of a component takes back what it asked for.
     fn resume_without_object(&mut self, there: &BTreeMap<Arc<str>, UserOverrides>) {
-        let is_resumed = |record: &&ComponentState| {
+        let is_resumed = |record: &ComponentState| {
             record.suspended && record.generation.is_some() && !there.contains_key(&record.name)
         };
-        let resumed: Vec<Arc<str>> =
-            self.components.values().filter(is_resumed).map(|record| record.name.clone()).collect();
-        for name in resumed {
+        for name in self.components.names_where(is_resumed) {
             self.on_overrides(&name, UserOverrides::default());
         }
     }
@@ -152,8 +154,7 @@ impl Machine {
     }
 
     /// The runtime goes: its objects first, if its policy says so.
-    fn leave(&mut self, why: Departure, view: &dyn Observed) {
-        let policy = self.object.spec.deletion_policy;
+    fn leave(&mut self, why: Departure, policy: DeletionPolicy, view: &dyn Observed) {
         let leaving = Leaving { why, policy };
         if self.leaving.replace(leaving) == Some(leaving) {
             return;

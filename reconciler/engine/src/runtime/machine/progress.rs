@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use reeve_crds::Reason;
 use reeve_crds::outcome::Outcome;
-use reeve_crds::{Reason, RuntimeComponentStatus};
 use reeve_renderer_objects::key::ObjectKey;
 
 use super::{Effect, Machine, Observed, Rollout, Task, TaskEnd, Work};
@@ -20,14 +20,14 @@ impl Machine {
     /// Starts whatever differs from what was worked towards before.
     pub(super) fn reconcile_towards(&mut self, desired: &Arc<Desired>, view: &dyn Observed) {
         let now = self.now;
-        self.providers = desired.providers();
+        self.components.set_providers(desired.providers());
         self.wanted = desired.owners();
         self.effects.push(Effect::SetWanted(desired.clone()));
         self.offers_due = true;
         self.desired = Some(desired.clone());
         let left_over = self.left_over(view);
         for name in &left_over {
-            self.component_or_new(name);
+            self.components.get_or_new(name, now);
         }
         let good = self.status.last_good.as_ref().is_some_and(|good| good.digest == *desired.digest);
         // To go back to what was good before the last change was done is a change as well.
@@ -36,7 +36,7 @@ impl Machine {
         }
         for component in &desired.components {
             self.effects.push(Effect::SetHealthRules(component.name.clone(), component.health.clone()));
-            let record = self.component_or_new(&component.name);
+            let record = self.components.get_or_new(&component.name, now);
             let same = record.desired.as_ref().is_some_and(|before| before.applies_same(component));
             record.verifying = record.desired.is_none() && record.was_ready(component);
             record.desired = Some(component.clone());
@@ -57,7 +57,7 @@ impl Machine {
             self.restart(&component.name);
         }
         let wanted: BTreeSet<&Arc<str>> = desired.components.iter().map(|component| &component.name).collect();
-        let left: Vec<Arc<str>> = self.components.keys().filter(|name| !wanted.contains(name)).cloned().collect();
+        let left = self.components.names_where(|record| !wanted.contains(&record.name));
         for name in left {
             let leaves = self.components.get_mut(&name).is_some_and(|record| record.desired.take().is_some());
             if leaves {
@@ -71,12 +71,6 @@ impl Machine {
         self.check_capabilities();
         // The whole is told of also if none of its components has to be touched.
         self.report_due = Some(now);
-    }
-
-    fn component_or_new(&mut self, name: &Arc<str>) -> &mut ComponentState {
-        let now = self.now;
-        let new = || ComponentState::new(name.clone(), RuntimeComponentStatus::default(), now);
-        self.components.entry(name.clone()).or_insert_with(new)
     }
 
     /// Components that have something in the books which nobody wants any more: their own, or what was to move to another
@@ -139,22 +133,13 @@ impl Machine {
     /// Starts whatever may start now.
     pub(super) fn advance(&mut self, view: &dyn Observed) {
         let mut open: Vec<Arc<str>> = self.touched.iter().cloned().collect();
-        open.extend(
-            self.components
-                .values()
-                .filter(|record| matches!(record.phase, Phase::Waiting(_) | Phase::Removing))
-                .map(|record| record.name.clone()),
-        );
+        let may_go_on = |record: &ComponentState| matches!(record.phase, Phase::Waiting(_) | Phase::Removing);
+        open.extend(self.components.names_where(may_go_on));
         // Whatever becomes ready may let another begin.
         while let Some(name) = open.pop() {
             let became_ready = self.advance_component(&name, view);
             if became_ready {
-                open.extend(
-                    self.components
-                        .values()
-                        .filter(|record| matches!(record.phase, Phase::Waiting(_)))
-                        .map(|record| record.name.clone()),
-                );
+                open.extend(self.components.waiting());
             }
         }
     }
@@ -165,7 +150,7 @@ impl Machine {
         let Some(record) = self.components.get(name) else { return false };
         match (&record.phase, &record.desired) {
             (Phase::Waiting(_), Some(desired)) => {
-                let missing = self.missing(desired);
+                let missing = self.components.missing(desired);
                 let keeps_still =
                     missing.iter().all(|name| self.components.get(name).is_some_and(|record| record.verifying));
                 let begins = missing.is_empty();
@@ -199,7 +184,7 @@ impl Machine {
                 false
             }
             (Phase::Removing, None) => {
-                if self.desired.is_some() && !self.running.contains(name) && !self.is_needed(name) {
+                if self.desired.is_some() && !self.running.contains(name) && !self.components.is_needed(name) {
                     self.start(name, Task::Remove);
                 }
                 false
@@ -237,33 +222,8 @@ impl Machine {
             self.start(name, Task::Finish);
             return false;
         }
-        self.on_ready(name);
+        self.components.on_ready(name, self.now);
         true
-    }
-
-    fn on_ready(&mut self, name: &Arc<str>) {
-        if let Some(record) = self.components.get_mut(name) {
-            record.on_ready(self.now);
-        }
-    }
-
-    /// What a component waits for: components it depends on, and foundations that it builds on.
-    fn missing(&self, desired: &DesiredComponent) -> Vec<Arc<str>> {
-        let not_ready = |name: &&Arc<str>| self.components.get(*name).is_none_or(|record| !record.is_ready());
-        let not_laid = |name: &&Arc<str>| self.components.get(*name).is_none_or(|record| !record.has_definitions);
-        let built_on = self.providers.get(&desired.name).into_iter().flatten();
-        let missing: BTreeSet<Arc<str>> =
-            desired.depends_on.iter().filter(not_ready).chain(built_on.filter(not_laid)).cloned().collect();
-        missing.into_iter().collect()
-    }
-
-    /// Whether another component that is on its way out still builds on this one.
-    fn is_needed(&self, name: &Arc<str>) -> bool {
-        self.components.values().any(|record| {
-            record.desired.is_none()
-                && record.name != *name
-                && self.specs.get(&record.name).is_some_and(|spec| spec.depends_on.iter().any(|on| **on == **name))
-        })
     }
 
     fn timeout(&self, desired: &DesiredComponent) -> std::time::Duration {
@@ -283,7 +243,7 @@ impl Machine {
         let Some(component) = self.components.get(name) else { return };
         let number = component.task;
         let work = if task == Task::Remove {
-            let account = self.specs.get(name).and_then(|spec| spec.service_account_name.clone());
+            let account = component.spec.as_ref().and_then(|spec| spec.service_account_name.clone());
             Work::Remove { account }
         } else {
             let Some(run) = self.run_for(name) else { return };
@@ -303,7 +263,7 @@ impl Machine {
         self.touched.insert(name.clone());
         // What was done counts, also if what came next failed.
         let mut report = ended.report;
-        let removed = std::mem::take(&mut report.removed);
+        let (removed, left) = (std::mem::take(&mut report.removed), std::mem::take(&mut report.left));
         record.changes += report.changes;
         if let Some(rollout) = &mut self.rollout {
             rollout.changes += report.changes;
@@ -313,6 +273,7 @@ impl Machine {
             record.status.jobs.push(run.clone());
         }
         self.report_removed(&name, &removed);
+        self.report_left(&name, &left);
         match ended.result {
             Err(error) if error.is_fenced() => return self.effects.push(Effect::Fail(error)),
             Err(error) => {
@@ -335,13 +296,12 @@ impl Machine {
                 self.check_if_stale(&name, view);
             }
             Task::Finish => {
-                self.on_ready(&name);
+                self.components.on_ready(&name, self.now);
                 self.check_if_stale(&name, view);
             }
             Task::Remove => {
                 self.no_longer_fails(&name, "what failed is gone");
                 self.components.remove(&name);
-                self.specs.remove(&name);
                 self.effects.push(Effect::SetHealthRules(name.clone(), Arc::default()));
                 self.effects.push(Effect::DeleteComponent(name));
             }

@@ -63,14 +63,14 @@ impl Machine {
             if matches!(record.phase, Phase::Settling { deadline } if record.is_late(deadline, now)) {
                 record.answer_request();
             }
-            let spec = match (&record.desired, self.specs.get(&name)) {
+            let spec = match (&record.desired, &record.spec) {
                 (Some(desired), _) => status::component_spec(&self.name, desired),
                 // On its way out it is what it was.
                 (None, Some(before)) => before.clone(),
                 (None, None) => continue,
             };
             let status = status::component(record, now);
-            if status == record.status && self.specs.get(&name) == Some(&spec) {
+            if status == record.status && record.spec.as_ref() == Some(&spec) {
                 continue;
             }
             let before = record.status.state;
@@ -79,7 +79,7 @@ impl Machine {
             let late = status.state == Some(State::Error) && record.error.is_none();
             let failure = status.failure.clone().filter(|failure| late && record.is_new(failure, turned));
             record.status = status.clone();
-            self.specs.insert(name.clone(), spec.clone());
+            record.spec = Some(spec.clone());
             if turned || failure.is_some() {
                 turns.push((name, failure, status.state == Some(State::Ready)));
             }
@@ -114,7 +114,7 @@ impl Machine {
 
     /// Whether the whole is under way, as it says already, and was put together a moment ago.
     fn may_wait(&self, now: Timestamp) -> bool {
-        let worst = self.components.values().map(|record| record.state(now)).max_by_key(|state| severity(*state));
+        let worst = self.components.iter().map(|record| record.state(now)).max_by_key(|state| severity(*state));
         now < after(self.last_reported, REPORT_EVERY)
             && !self.suspended
             && self.leaving.is_none()
@@ -131,7 +131,7 @@ impl Machine {
     }
 
     fn report_runtime(&mut self, view: &dyn Observed) {
-        if self.components.values().any(|record| record.verifying) {
+        if self.components.iter().any(|record| record.verifying) {
             return;
         }
         let now = self.now;
@@ -141,7 +141,7 @@ impl Machine {
         }
         self.last_reported = now;
         self.report_due = None;
-        let busy = self.components.values().any(ComponentState::is_busy);
+        let busy = self.components.iter().any(ComponentState::is_busy);
         let facts = RuntimeFacts {
             before: &self.status,
             generation: self.object.metadata.generation,
@@ -163,13 +163,13 @@ impl Machine {
             // There will be nothing more for a while.
             self.effects.push(Effect::StoreInventory);
             // What is suspended was not applied: the change goes on when it is resumed.
-            if !self.components.values().any(|record| record.phase == Phase::Suspended) {
+            if !self.components.iter().any(|record| record.phase == Phase::Suspended) {
                 self.end_rollout(&mut status);
             }
         }
         let message = status.conditions.iter().find(|condition| condition.type_ == "Ready");
         let mut components = std::collections::BTreeMap::new();
-        self.components.values().for_each(|record| *components.entry(record.state(now)).or_default() += 1);
+        self.components.iter().for_each(|record| *components.entry(record.state(now)).or_default() += 1);
         let message = message.map(|ready| ready.message.clone()).unwrap_or_default();
         self.effects.push(Effect::Summarize(RuntimeSummary { state, message, components }));
         // That another process looks after it is no news by itself.
@@ -222,16 +222,26 @@ impl Machine {
 
     /// One line and one event for all that a task took away.
     pub(super) fn report_removed(&mut self, name: &Arc<str>, removed: &[ObjectKey]) {
-        let [first, more @ ..] = removed else { return };
-        let named = more.iter().take(REMOVED_SHOWN - 1).fold(first.to_string(), |all, key| format!("{all}, {key}"));
-        let rest = match removed.len().saturating_sub(REMOVED_SHOWN) {
-            0 => String::new(),
-            rest => format!(" and {rest} more"),
-        };
-        let note = format!("{name}: deleted {named}{rest}");
-        info!(component = %name, objects = removed.len(), "deleted {named}{rest}");
+        if removed.is_empty() {
+            return;
+        }
+        let named = some_of(removed);
+        info!(component = %name, objects = removed.len(), "deleted {named}");
         // The component's own object may be gone before anybody reads it there.
-        self.emit(None, false, Reason::Pruned, &note);
+        self.emit(None, false, Reason::Pruned, &format!("{name}: deleted {named}"));
+    }
+
+    /// One line and one event for all that left Git and stays although it was to be deleted.
+    pub(super) fn report_left(&mut self, name: &Arc<str>, left: &[ObjectKey]) {
+        if left.is_empty() {
+            return;
+        }
+        let named = some_of(left);
+        warn!(component = %name, objects = left.len(), "{named} left Git and stays: it is not the object that was applied");
+        let note = format!(
+            "{name}: {named} left Git and stays: somebody made it anew with our labels; delete it by hand if nobody needs it"
+        );
+        self.emit(None, true, Reason::Left, &note);
     }
 
     /// People who were told of failures are told when the last of them is over.
@@ -298,6 +308,15 @@ impl Machine {
         info!(component = %name, object = %drifted.key, "drift: {sentence}");
         self.emit(Some(name), true, Reason::Drifted, &sentence);
         self.effects.push(Effect::Notify(NotificationBody::Drifted { message: sentence }));
+    }
+}
+
+/// The first few of these objects, and how many more there are.
+fn some_of(keys: &[ObjectKey]) -> String {
+    let named: Vec<String> = keys.iter().take(REMOVED_SHOWN).map(ToString::to_string).collect();
+    match keys.len().saturating_sub(REMOVED_SHOWN) {
+        0 => named.join(", "),
+        rest => format!("{} and {rest} more", named.join(", ")),
     }
 }
 

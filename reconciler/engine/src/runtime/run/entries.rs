@@ -23,6 +23,7 @@ impl RunSpec {
             uid: None,
             state: EntryState::Planned,
             owned: None,
+            kept: (object.keep || object.options.prune == Prune::Never).then(|| object.content.clone()),
         }
     }
 

@@ -70,6 +70,7 @@ impl ModelCluster {
             owner: None,
             owned: None,
             legacy: false,
+            leftovers: false,
             component: None,
             deleting: None,
             prune: object.options.prune,

@@ -60,7 +60,7 @@ impl World {
     fn remove_file(&mut self, name: &'static str) {
         self.note(|| format!("the file of {name} leaves Git"));
         if let Some(home) = self.homes.get_mut(name) {
-            home.desired = DesiredState::Absent;
+            home.desired = DesiredState::Absent { keeps_objects: false };
         }
         self.notify_worker(name);
     }

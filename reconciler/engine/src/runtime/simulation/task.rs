@@ -16,6 +16,7 @@ use crate::live::{Index, Live};
 use crate::plan::{self, Action, Removal, Step, leave};
 use crate::runtime::drift::Drifted;
 use crate::runtime::machine::{Task, TaskEnd, Work};
+use crate::runtime::removal::{awaits, kept_for};
 use crate::runtime::run::{Report, RunSpec};
 
 /// A task under way.
@@ -234,6 +235,13 @@ impl ModelTask {
             worker.books.record_changes([Change::Drop(key.clone())]);
             return Ok(());
         };
+        let wanted = around.index.wanted_by_another(key, &worker.owner);
+        if let Some((other, _)) = kept_for(&worker.owner, wanted)
+            && there.as_ref().is_some_and(|live| live.uid == uid && live.deleting.is_none())
+        {
+            self.errors.push(awaits(key, &other));
+            return Ok(());
+        }
         if let Some(live) = there.filter(|live| live.uid == uid) {
             let is_ours = live.owner.as_ref() == Some(&worker.owner) || entry.uid.as_ref() == Some(&live.uid);
             if !is_ours || worker.wanted.has(key) {

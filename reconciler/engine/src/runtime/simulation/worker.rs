@@ -16,7 +16,8 @@ use crate::owner::Owner;
 use crate::plan::{Rules, View};
 use crate::runtime::Wanted;
 use crate::runtime::capabilities::CapabilityReport;
-use crate::runtime::machine::{Effect, Event, Found, Machine, Observed, Work};
+use crate::runtime::component::ComponentState;
+use crate::runtime::machine::{Effect, Event, Machine, Observed, Work};
 use crate::runtime::worker::Role;
 
 /// What a machine and its tasks look at.
@@ -96,7 +97,7 @@ impl ModelWorker {
     pub(super) fn new(
         object: &Arc<Runtime>,
         role: Role,
-        found: Vec<Found>,
+        found: Vec<ComponentState>,
         inventory: Inventory,
         index: &Index,
         now: Timestamp,
@@ -105,8 +106,8 @@ impl ModelWorker {
         let owner = Owner::new(super::fleet::NAMESPACE, name);
         let wanted = Wanted::default();
         let interest = wanted.clone();
-        let changed_keys = index.subscribe(owner.clone(), Some(Arc::new(move |key: &ObjectKey| interest.has(key))));
-        let suspended = found.iter().filter(|found| found.state.suspended).map(|found| found.state.name.clone());
+        let changed_keys = index.subscribe(owner.clone(), Some(Arc::new(move |key: &ObjectKey| interest.get(key))));
+        let suspended = found.iter().filter(|found| found.suspended).map(|found| found.name.clone());
         let suspended = suspended.collect();
         Self {
             machine: Machine::new(object, "simulation".to_owned(), found, inventory.components(), now),

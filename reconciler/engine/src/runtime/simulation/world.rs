@@ -20,7 +20,7 @@ use crate::inventory::Inventory;
 use crate::live::Index;
 use crate::owner::Owner;
 use crate::runtime::component::ComponentState;
-use crate::runtime::machine::{Event, Found};
+use crate::runtime::machine::Event;
 use crate::runtime::worker::{DesiredState, Message, Role, UserOverrides};
 
 /// One runtime in Git and in Reeve's own kinds.
@@ -264,7 +264,8 @@ impl World {
             let mut state = ComponentState::new(name.clone(), object.status.clone().unwrap_or_default(), now);
             let mut spec = object.spec.clone();
             state.suspended = spec.suspend.take() == Some(true);
-            Found { state, spec: Some(spec) }
+            state.spec = Some(spec);
+            state
         });
         let stored = |(name, (spec, version)): (&String, &(InventorySpec, u64))| {
             let metadata = ObjectMeta {

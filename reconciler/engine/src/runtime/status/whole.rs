@@ -1,8 +1,5 @@
 //! The status of a whole runtime.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use reeve_crds::Reason;
@@ -17,6 +14,7 @@ use crate::desired::Desired;
 use crate::rollup::severity;
 use crate::runtime::capabilities::CapabilityReport;
 use crate::runtime::component::{ComponentState, Phase};
+use crate::runtime::components::Components;
 use crate::text::truncate;
 
 /// What the status of a runtime is made of besides its components.
@@ -36,13 +34,9 @@ pub(in crate::runtime) struct RuntimeFacts<'a> {
 }
 
 /// The status of a runtime, from those of its components.
-pub(in crate::runtime) fn runtime(
-    facts: &RuntimeFacts<'_>,
-    components: &BTreeMap<Arc<str>, ComponentState>,
-    now: Timestamp,
-) -> RuntimeStatus {
+pub(in crate::runtime) fn runtime(facts: &RuntimeFacts<'_>, components: &Components, now: Timestamp) -> RuntimeStatus {
     let mut status = facts.before.clone();
-    let all: Vec<(&ComponentState, State)> = components.values().map(|record| (record, record.state(now))).collect();
+    let all: Vec<(&ComponentState, State)> = components.iter().map(|record| (record, record.state(now))).collect();
     let ready = all.iter().filter(|(_, state)| *state == State::Ready).count();
     let state = runtime_state(facts, &all);
     let worst = all.iter().filter(|(_, state)| *state != State::Ready).max_by_key(|(_, state)| severity(*state));
@@ -50,12 +44,12 @@ pub(in crate::runtime) fn runtime(
     status.observed_generation = facts.generation;
     status.state = Some(state);
     // What left Git, and perhaps cannot be taken away, is no part of what is to be applied.
-    let mut wanted = components.values().filter(|record| record.desired.is_some());
+    let mut wanted = components.iter().filter(|record| record.desired.is_some());
     let all_applied = facts.desired.is_some()
         && !facts.deleting
         && wanted.all(|record| matches!(record.phase, Phase::Settling { .. } | Phase::Finishing | Phase::Ready));
     let all_ready = facts.desired.is_some() && ready == components.len();
-    let drifted: i32 = components.values().filter_map(|record| drift(record, None)).map(|drift| drift.objects).sum();
+    let drifted: i32 = components.iter().filter_map(|record| drift(record, None)).map(|drift| drift.objects).sum();
     let mut set = |kind, holds: bool, reason: Reason, message: &str| {
         set_condition(&mut status.conditions, kind, holds, reason, message, facts.generation, now);
     };

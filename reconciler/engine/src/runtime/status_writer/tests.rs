@@ -21,8 +21,8 @@ fn server(code: Arc<Mutex<u16>>, asked: Asked) -> Client {
         let (code, asked) = (code.clone(), asked.clone());
         async move {
             let path = request.uri().path().to_owned();
-            asked.lock().unwrap().push((request.method().clone(), path.rsplit('/').next().unwrap().to_owned()));
-            let code = *code.lock().unwrap();
+            asked.lock().push((request.method().clone(), path.rsplit('/').next().unwrap().to_owned()));
+            let code = *code.lock();
             let body = match code {
                 200 => r#"{"apiVersion":"v1","kind":"x","metadata":{"uid":"1","generation":1}}"#.to_owned(),
                 _ => format!(
@@ -76,7 +76,7 @@ impl Scene {
     /// What is asked when all that is due is written.
     async fn written(&self) -> Vec<(Method, String)> {
         self.status_writer.write_due(false).await;
-        std::mem::take(&mut *self.asked.lock().unwrap())
+        std::mem::take(&mut *self.asked.lock())
     }
 
     async fn later(&self, time: Duration) -> Vec<(Method, String)> {
@@ -112,12 +112,12 @@ async fn what_is_under_way_has_an_object_at_once_and_tells_how_far_it_is_in_its_
 #[tokio::test]
 async fn what_is_refused_is_told_once_and_tried_again_until_it_is_taken() {
     let scene = Scene::new();
-    *scene.code.lock().unwrap() = 403;
+    *scene.code.lock() = 403;
     scene.tell("a", Urgency::Now);
     assert_eq!(scene.written().await, [made(), told()]);
     assert!(scene.later(Duration::from_secs(1)).await.is_empty(), "it is too early");
     assert_eq!(scene.later(Duration::from_secs(5)).await, [made()], "it was told");
-    *scene.code.lock().unwrap() = 200;
+    *scene.code.lock() = 200;
     assert_eq!(scene.later(Duration::from_secs(10)).await, [made(), said()]);
     assert!(scene.later(Duration::from_hours(1)).await.is_empty());
 }
@@ -125,14 +125,14 @@ async fn what_is_refused_is_told_once_and_tried_again_until_it_is_taken() {
 #[tokio::test]
 async fn what_is_refused_is_not_told_again_nor_tried_more_often_because_something_else_is_taken() {
     let scene = Scene::new();
-    *scene.code.lock().unwrap() = 403;
+    *scene.code.lock() = 403;
     scene.tell("a", Urgency::Now);
     assert_eq!(scene.written().await, [made(), told()]);
     assert_eq!(scene.later(Duration::from_secs(5)).await, [made()]);
-    *scene.code.lock().unwrap() = 200;
+    *scene.code.lock() = 200;
     scene.tell("b", Urgency::Now);
     assert_eq!(scene.written().await, [made(), said()]);
-    *scene.code.lock().unwrap() = 403;
+    *scene.code.lock() = 403;
     assert!(scene.later(Duration::from_secs(5)).await.is_empty(), "it is too early");
     assert_eq!(scene.later(Duration::from_secs(5)).await, [made()], "it was told");
     assert!(scene.later(Duration::from_secs(15)).await.is_empty(), "it was tried three times");

@@ -39,6 +39,7 @@ fn with_job(state: HealthState, content: &str) -> Cluster {
         owner: None,
         owned: None,
         legacy: false,
+        leftovers: false,
         component: None,
         deleting: None,
         prune: Prune::Default,

@@ -53,13 +53,16 @@ pub enum DesiredState {
     /// These components.
     Present(Arc<Desired>),
     /// Nothing: its file left Git. Git may want it again before its objects are gone.
-    Absent,
+    Absent {
+        /// Whether Git said last that its objects stay, whatever its Runtime says by now.
+        keeps_objects: bool,
+    },
 }
 
 impl DesiredState {
     /// Whether its file left Git.
     pub fn is_absent(&self) -> bool {
-        matches!(self, Self::Absent)
+        matches!(self, Self::Absent { .. })
     }
 }
 
@@ -128,7 +131,9 @@ impl Handle {
         let message = messages.borrow_and_update().clone();
         let (Some(role), Some(object)) = (Role::of(&message), message.object) else { return Ok(End::Moved) };
         messages.mark_changed();
-        Worker::load(setup, message.rollup, role, &object).await?.run(messages).await
+        // Boxed, since a task keeps the memory of whatever it may ever wait for, and there are thousands.
+        let worker = Box::pin(Worker::load(setup, message.rollup, role, &object)).await?;
+        worker.run(messages).await
     }
 }
 

@@ -62,7 +62,7 @@ mod tests {
         for target in ["Agent", "KubeConfig"] {
             let mut message = message_for(target);
             assert_eq!(Role::of(&message), Some(Role::Leave));
-            message.desired = DesiredState::Absent;
+            message.desired = DesiredState::Absent { keeps_objects: false };
             assert_eq!(Role::of(&message), Some(Role::Dissolve));
             message.desired = DesiredState::Unknown;
             let mut object = Runtime::clone(message.object.as_ref().unwrap());
@@ -77,7 +77,7 @@ mod tests {
         let mut message = message_for("InCluster");
         let role = Role::of(&message);
         assert_eq!(role, Some(Role::Reconcile { source: Some("fleet".to_owned()) }));
-        message.desired = DesiredState::Absent;
+        message.desired = DesiredState::Absent { keeps_objects: false };
         assert_eq!(Role::of(&message), role, "whoever keeps a runtime takes it away");
         let mut object = Runtime::clone(message.object.as_ref().unwrap());
         object.spec.source_ref = None;

@@ -6,6 +6,7 @@ Examples:
   reeve get runtimes -A --sort state         of all namespaces, the worst first
   reeve get component eu-1.web -o wide       with its message in full
   reeve get components --watch               each row again when it changes
+  reeve get scaling -A                       what sleeps, what wakes, what was saved
   reeve get runtimes -o json | jq '.items[].status.state'
 
 Exit status: 0 all are Ready, or there are none, 1 something is not Ready, 2 could not look.";
@@ -46,6 +47,23 @@ pub(super) const RESUME: &str = "\
 Examples:
   reeve resume runtime eu-1
   reeve resume source fleet";
+
+pub(super) const WAKE: &str = "\
+Examples:
+  reeve wake web -n shop                     as the first request would
+  reeve wake web api --wait                  until their pods are ready
+
+It stays awake for minAwake and idleAfter of its rule, like after a request.
+Exit status: 0 asked, with --wait it is awake, 1 the rule does not act, 2 it took too long or could not be asked.";
+
+pub(super) const SLEEP: &str = "\
+Examples:
+  reeve sleep web -n shop                    without waiting for idleAfter and minAwake
+  reeve sleep web --wait --timeout 1m        until it sleeps
+
+No request is cut: it sleeps when none is in flight, and the next one wakes it. A window of the rule counts for more.
+Exit status: 0 asked, with --wait it sleeps, 1 it is too busy or the rule does not act, 2 it took too long or could not
+be asked.";
 
 pub(super) const RECONCILE: &str = "\
 Examples:

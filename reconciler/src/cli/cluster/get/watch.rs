@@ -5,7 +5,7 @@ use std::io::Write as _;
 
 use futures::stream::{BoxStream, StreamExt as _, select_all};
 use kube::runtime::{WatchStreamExt as _, watcher};
-use reeve_crds::{GitSource, Inventory, Runtime, RuntimeComponent};
+use reeve_crds::{GitSource, Inventory, Runtime, RuntimeComponent, ScalingRule};
 
 use super::super::cell::Cell;
 use super::super::connection::Connection;
@@ -58,6 +58,7 @@ fn streams(looking: &Looking<'_>) -> Vec<Events> {
         Some(GetKind::Runtimes) => vec![single::<Runtime>(looking, 1)],
         Some(GetKind::Components) => vec![single::<RuntimeComponent>(looking, 2)],
         Some(GetKind::Inventory) => vec![single::<Inventory>(looking, 3)],
+        Some(GetKind::Scaling) => vec![single::<ScalingRule>(looking, 4)],
     }
 }
 

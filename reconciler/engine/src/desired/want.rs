@@ -1,0 +1,36 @@
+//! In which way a runtime wants an object, as another runtime has to know that has it.
+
+use std::collections::HashMap;
+
+use reeve_renderer_objects::key::ObjectKey;
+
+use super::Desired;
+use crate::payload::Apply;
+
+/// In which way a runtime wants an object. The greatest counts.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Want {
+    /// A Job, which is made for each run.
+    Remakes,
+    /// It needs the object and does not write it where it is: it never takes it over.
+    Leaves,
+    /// It applies the object, and takes it over as it is.
+    TakesOver,
+}
+
+impl Desired {
+    /// In which way each object is wanted.
+    pub fn wants(&self) -> HashMap<ObjectKey, Want> {
+        let components = || self.components.iter();
+        let jobs =
+            components().flat_map(|component| &component.jobs).map(|job| (job.object.key.clone(), Want::Remakes));
+        let objects = components().flat_map(|component| &component.objects).map(|object| {
+            let want = match object.options.apply {
+                Apply::Always => Want::TakesOver,
+                Apply::IfMissing | Apply::Never => Want::Leaves,
+            };
+            (object.key.clone(), want)
+        });
+        jobs.chain(objects).collect()
+    }
+}
