@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -191,11 +192,7 @@ impl Revision {
 
 fn digest(content: &impl Serialize) -> String {
     let text = serde_json::to_vec(content).unwrap_or_default();
-    Sha256::digest(text).iter().take(16).fold("sha256:".to_owned(), |mut name, byte| {
-        use std::fmt::Write;
-        let _ = write!(name, "{byte:02x}");
-        name
-    })
+    format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(text)[..16]))
 }
 
 #[cfg(test)]

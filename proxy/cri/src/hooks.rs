@@ -1,7 +1,8 @@
 //! The hooks of a node: which plugins there are, what is known of pods, and who is spared.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
@@ -106,7 +107,7 @@ impl Hooks {
     }
 
     fn registry(&self) -> MutexGuard<'_, Registry> {
-        self.registry.lock().unwrap_or_else(PoisonError::into_inner)
+        self.registry.lock()
     }
 
     /// Changes what is registered, and puts it in force if it differs.
@@ -124,7 +125,7 @@ impl Hooks {
 
     /// A plugin whose registration stays the same keeps its connection, its circuit and its numbers.
     fn activate(&self, members: &[Member]) {
-        let mut active = self.active.write().unwrap_or_else(PoisonError::into_inner);
+        let mut active = self.active.write();
         let renew = |member: &Member| {
             let same = active.iter().find(|active| *active.plugin.registration == member.registration);
             let plugin = same.map(|active| Arc::clone(&active.plugin));
@@ -145,7 +146,7 @@ impl Hooks {
     }
 
     fn active(&self) -> Arc<[Active]> {
-        Arc::clone(&self.active.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.active.read())
     }
 
     /// Whether calls of this method have to be looked at.

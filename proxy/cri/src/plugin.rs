@@ -1,9 +1,10 @@
 //! A plugin as it is called: its connection, its circuit and its slots. Lives as long as its registration is the same.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tonic::{Code, Status};
@@ -104,7 +105,7 @@ impl Plugin {
     }
 
     fn note(&self, event: Event) -> bool {
-        let mut guard = self.breaker.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut guard = self.breaker.lock();
         let (breaker, since) = &mut *guard;
         let was_closed = circuit(breaker) == Circuit::Closed;
         let permitted = breaker.step(event, Instant::now());
@@ -117,7 +118,7 @@ impl Plugin {
 
     /// What is counted of it.
     pub(crate) fn stats(&self) -> MutexGuard<'_, Stats> {
-        self.stats.lock().unwrap_or_else(PoisonError::into_inner)
+        self.stats.lock()
     }
 
     /// How it does.
@@ -128,7 +129,7 @@ impl Plugin {
             Origin::NodeHook { hook, plugin, revision } => (hook.clone(), plugin.clone(), revision.clone()),
         };
         let (circuit, circuit_since) = {
-            let guard = self.breaker.lock().unwrap_or_else(PoisonError::into_inner);
+            let guard = self.breaker.lock();
             (circuit(&guard.0), guard.1)
         };
         let stats = self.stats();

@@ -1,7 +1,8 @@
 //! Who changed what, of the last changes: a bounded log in memory.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::state::Change;
 
@@ -15,7 +16,7 @@ pub(crate) struct Provenance {
 
 impl Provenance {
     pub(crate) fn record(&self, changes: impl IntoIterator<Item = Change>) {
-        let mut kept = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.changes.lock();
         for change in changes {
             if kept.len() >= MOST {
                 kept.pop_front();
@@ -26,7 +27,7 @@ impl Provenance {
 
     /// All that are kept, the oldest first.
     pub(crate) fn changes(&self) -> Vec<Change> {
-        self.changes.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        self.changes.lock().iter().cloned().collect()
     }
 }
 

@@ -1,7 +1,9 @@
 //! Pods and containers that passed, in memory only. What is not in it is read from the backend, so it may forget anything.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::subject::{Container, Pod};
 
@@ -26,7 +28,7 @@ struct Inner {
 
 impl Store {
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 
     pub(crate) fn find_pod(&self, id: &str) -> Option<Arc<Pod>> {

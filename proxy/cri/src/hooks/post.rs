@@ -1,7 +1,9 @@
 //! Hooks after a call: told in the order of the calls, for each pod by itself.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::hook::Hook;
 use crate::subject::{Container, Pod};
@@ -23,7 +25,7 @@ pub(super) struct Queue {
 
 impl Queue {
     fn lock(&self) -> MutexGuard<'_, HashMap<String, VecDeque<Post>>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock()
     }
 
     /// Adds one. True if nobody is telling of this pod yet, so that the caller has to.

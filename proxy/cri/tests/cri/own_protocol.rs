@@ -55,6 +55,22 @@ fn asked(example: &Process) -> Vec<String> {
     lines.filter(|line| line["message"] == "asked").map(|line| line["hook"].as_str().unwrap().to_owned()).collect()
 }
 
+/// What is asked of a pod that is refused and of one with one container, in this order.
+const ASKED: [&str; 12] = [
+    "PreRunPodSandbox",
+    "PreRunPodSandbox",
+    "PreCreateContainer",
+    "PreStartContainer",
+    "PostStartContainer",
+    "PreUpdateContainerResources",
+    "PreUpdatePodSandboxResources",
+    "PostStopContainer",
+    "PostRemoveContainer",
+    "PostStopPodSandbox",
+    "PreRemovePodSandbox",
+    "PostRemovePodSandbox",
+];
+
 #[tokio::test]
 async fn our_own_protocol_changes_refuses_and_hears_of_removals() {
     let place = Place::start().await;
@@ -100,23 +116,14 @@ async fn our_own_protocol_changes_refuses_and_hears_of_removals() {
     ] {
         assert_eq!(client.call(method, request).code, "OK", "{method}");
     }
-    let expected = [
-        "PreRunPodSandbox",
-        "PreRunPodSandbox",
-        "PreCreateContainer",
-        "PreStartContainer",
-        "PostStartContainer",
-        "PreUpdateContainerResources",
-        "PreUpdatePodSandboxResources",
-        "PostStopContainer",
-        "PostRemoveContainer",
-        "PostStopPodSandbox",
-        "PreRemovePodSandbox",
-        "PostRemovePodSandbox",
-    ];
     eventually("it heard of everything", || async {
         let asked = asked(&example);
-        if asked == expected { Ok(()) } else { Err(format!("{asked:?}")) }
+        // What has happened is told when the kubelet has its answer, so its next question may come before.
+        let is_told = ["Pre", "Post"].iter().all(|kind| {
+            let of_kind = |hook: &&str| hook.starts_with(kind);
+            asked.iter().map(String::as_str).filter(of_kind).eq(ASKED.iter().copied().filter(of_kind))
+        });
+        if is_told { Ok(()) } else { Err(format!("{asked:?}")) }
     })
     .await;
 }
