@@ -109,9 +109,13 @@ pub(crate) fn serve(target: SocketAddr) -> Result<()> {
     for client in listener.incoming() {
         let client = client.context("cannot accept")?;
         thread::spawn(move || {
-            // A refused connection is the client's to see, as an end of stream.
-            let Ok(server) = TcpStream::connect(target) else { return };
-            let _ = forward(&client, &server);
+            // A refused connection is the client's to see, as an end of stream; the log says why.
+            match TcpStream::connect(target) {
+                Ok(server) => {
+                    let _ = forward(&client, &server);
+                }
+                Err(error) => println!("cannot connect to {target}: {error}"),
+            }
         });
     }
     Ok(())

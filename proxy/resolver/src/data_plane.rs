@@ -116,6 +116,8 @@ pub async fn run(args: DataPlaneArgs, cluster: ClusterArgs, process: Process) ->
         );
     };
     let ended = async {
+        process.shutdown.requested().await;
+        plane.leave();
         process.shutdown.draining().await;
         // Whoever leads traffic here knows first, if there is anybody.
         let _ = timeout(FAREWELL_WITHIN, farewell.notified()).await;

@@ -8,7 +8,7 @@ use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::io::AsyncReadExt;
-use tokio::time::{interval, timeout};
+use tokio::time::{interval, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
@@ -26,6 +26,8 @@ const HANDSHAKE: &[u8] = &[0x16, 0x03];
 const PROBE: &[u8] = b"GET /.well-known/reeve-probe HTTP/1.1\r\n";
 /// Until the first byte, and until the whole head of a request.
 const HEAD_WITHIN: Duration = Duration::from_secs(30);
+/// Until the first byte of a connection, once the process is to end.
+const FIRST_BYTE_WITHIN: Duration = Duration::from_secs(1);
 /// How often heads are looked at that do not come to an end.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// Longer than clients keep idle connections, so that it is they who close them: a request that crosses our close would
@@ -48,8 +50,9 @@ where
     S: Socket,
 {
     let begin = tokio::select! {
+        biased;
         begin = read_begin(&mut stream, client.lane.is_raw()) => begin,
-        () = stop.cancelled() => return,
+        () = last_chance(&stop) => return,
     };
     let Ok((read, speaks)) = begin else { return };
     let stream = Prefixed::new(read.freeze(), stream);
@@ -64,6 +67,13 @@ where
     if let Err(error) = ended {
         debug!(error = %reeve_process::error_chain(&error), "client connection ended");
     }
+}
+
+/// Resolves some time after `stop`: a client that has just connected is about to say something, and loses it if the
+/// connection is closed first.
+async fn last_chance(stop: &CancellationToken) {
+    stop.cancelled().await;
+    sleep(FIRST_BYTE_WITHIN).await;
 }
 
 /// What a client speaks.
@@ -134,6 +144,8 @@ where
     let mut stopped = false;
     loop {
         tokio::select! {
+            // The connection goes first: one that was not polled yet counts as idle, and what was read of it would be lost.
+            biased;
             ended = connection.as_mut() => return ended,
             () = stop.cancelled(), if !stopped => {
                 stopped = true;
@@ -168,6 +180,7 @@ where
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
     tokio::select! {
+        biased;
         ended = connection.as_mut() => return ended,
         // GOAWAY: streams under way end here, the next go where traffic is led by then.
         _ = settings.wait_for(|path| *path == PathMode::Leave) => connection.as_mut().graceful_shutdown(),

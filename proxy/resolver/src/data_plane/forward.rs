@@ -43,6 +43,8 @@ const CAUSE_LENGTH: usize = 100;
 pub(crate) struct Client {
     pub(crate) lane: Arc<LaneState>,
     pub(crate) sender: Sender,
+    /// Cancelled when the process is asked to end: connections end after the next answer.
+    pub(crate) leaving: CancellationToken,
     /// Cancelled when the process ends: those who wait are told so.
     pub(crate) ending: CancellationToken,
     /// Watches an HTTP/1 connection.
@@ -72,7 +74,7 @@ pub(crate) async fn handle_http1(
     };
     *response.version_mut() = Version::HTTP_11;
     // Pooled clients must come anew, to be led elsewhere.
-    let leaves = client.lane.rule.settings().path == PathMode::Leave || client.ending.is_cancelled();
+    let leaves = client.lane.rule.settings().path == PathMode::Leave || client.leaving.is_cancelled();
     if closes || leaves {
         response.headers_mut().entry(CONNECTION).or_insert(HeaderValue::from_static("close"));
     }

@@ -24,6 +24,9 @@ use super::origin::PodNetworks;
 const BACKLOG: u32 = 4096;
 /// After `accept` failed, most likely for want of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// A port is closed once it is to close and nobody has come for this long: who leads traffic here may notice late, and
+/// what a closed port has not accepted is lost.
+const QUIET: Duration = Duration::from_secs(1);
 /// Between attempts to have a port that somebody else has.
 const BIND_PAUSE: Duration = Duration::from_secs(1);
 const TOO_MANY: &[u8] =
@@ -41,7 +44,9 @@ pub(crate) struct Doors {
     /// Where callers from inside the cluster are.
     pub(crate) pod_networks: Arc<PodNetworks>,
     pub(crate) tasks: TaskTracker,
-    /// No connection is accepted any more, and those that are idle are closed.
+    /// Connections end after the answer to come.
+    pub(crate) leaving: CancellationToken,
+    /// Ports close as soon as nobody comes any more, and connections that are idle are closed.
     pub(crate) stop: CancellationToken,
     /// Nobody waits any more.
     pub(crate) ending: CancellationToken,
@@ -69,7 +74,7 @@ impl Listeners {
             tokio::select! {
                 () = listen(&doors, &lane, &bound) => {}
                 () = closed.cancelled() => {}
-                () = doors.stop.cancelled() => {}
+                () = doors.ending.cancelled() => {}
             }
             bound.store(false, Ordering::Release);
         });
@@ -85,40 +90,59 @@ impl Listeners {
     }
 }
 
+/// Accepts until the process is to end and nobody comes any more.
 async fn listen(doors: &Doors, lane: &Arc<LaneState>, bound: &AtomicBool) {
-    let listener = bind_until_it_works(doors.address, lane).await;
+    let listener = tokio::select! {
+        listener = bind_until_it_works(doors.address, lane) => listener,
+        () = doors.stop.cancelled() => return,
+    };
     bound.store(true, Ordering::Release);
     lane.rule.signals.report.notify_one();
     let of_port = Arc::new(Semaphore::new(doors.per_port));
     loop {
-        let (stream, address) = match listener.accept().await {
-            Ok(accepted) => accepted,
+        let accepted = tokio::select! {
+            biased;
+            accepted = listener.accept() => accepted,
+            () = quiet(&doors.stop) => return,
+        };
+        match accepted {
+            Ok((stream, address)) => admit(doors, lane, &of_port, stream, address),
             Err(error) => {
                 warn!(port = lane.lane.0, %error, "cannot accept a connection");
                 sleep(ACCEPT_PAUSE).await;
-                continue;
             }
-        };
-        let slots = (Arc::clone(&doors.free).try_acquire_owned(), Arc::clone(&of_port).try_acquire_owned());
-        let (Ok(one), Ok(other)) = slots else {
-            turn_away(stream);
-            continue;
-        };
-        // It only makes small answers quicker.
-        let _ = stream.set_nodelay(true);
-        let client = Client {
-            lane: Arc::clone(lane),
-            sender: Sender { address, encrypted: false },
-            ending: doors.ending.clone(),
-            tap: Arc::default(),
-            pod_networks: Arc::clone(&doors.pod_networks),
-        };
-        let stop = doors.stop.clone();
-        doors.tasks.spawn(async move {
-            connection::serve(stream, client, stop).await;
-            drop((one, other));
-        });
+        }
     }
+}
+
+/// Resolves when `stop` has been cancelled and nobody has come since this was asked for a while.
+async fn quiet(stop: &CancellationToken) {
+    stop.cancelled().await;
+    sleep(QUIET).await;
+}
+
+/// Serves a connection on a task of its own, if there is a place for it.
+fn admit(doors: &Doors, lane: &Arc<LaneState>, of_port: &Arc<Semaphore>, stream: TcpStream, address: SocketAddr) {
+    let slots = (Arc::clone(&doors.free).try_acquire_owned(), Arc::clone(of_port).try_acquire_owned());
+    let (Ok(one), Ok(other)) = slots else {
+        turn_away(stream);
+        return;
+    };
+    // It only makes small answers quicker.
+    let _ = stream.set_nodelay(true);
+    let client = Client {
+        lane: Arc::clone(lane),
+        sender: Sender { address, encrypted: false },
+        leaving: doors.leaving.clone(),
+        ending: doors.ending.clone(),
+        tap: Arc::default(),
+        pod_networks: Arc::clone(&doors.pod_networks),
+    };
+    let stop = doors.stop.clone();
+    doors.tasks.spawn(async move {
+        connection::serve(stream, client, stop).await;
+        drop((one, other));
+    });
 }
 
 /// Says why, if that takes no waiting.

@@ -74,6 +74,7 @@ impl Plane {
             per_port: bounds.connections_per_port,
             pod_networks: bounds.pod_networks,
             tasks: TaskTracker::new(),
+            leaving: CancellationToken::new(),
             stop: CancellationToken::new(),
             ending: CancellationToken::new(),
         };
@@ -166,9 +167,15 @@ impl Plane {
         }
     }
 
-    /// Accepts nothing more, and returns when the last request has ended. Those who wait go on waiting for `patience`,
-    /// then they are told to come again.
+    /// Serves on, and has clients come again: traffic is about to be led elsewhere.
+    pub(crate) fn leave(&self) {
+        self.0.doors.leaving.cancel();
+    }
+
+    /// Closes each port as soon as nobody comes any more, and returns when the last request has ended. Those who wait go on
+    /// waiting for `patience`, then they are told to come again and all ports are closed.
     pub(crate) async fn drain(&self, patience: Duration) {
+        self.leave();
         let doors = &self.0.doors;
         doors.stop.cancel();
         let lanes: Vec<_> = self.lock().rules.values().flat_map(|known| known.lanes.values().cloned()).collect();

@@ -10,7 +10,9 @@ use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
 use super::kit::*;
 use crate::data_plane::table::PodState;
@@ -309,4 +311,34 @@ async fn a_drain_ends_what_is_under_way_and_takes_nothing_new() {
     drop(idle);
     let refused = tokio::net::TcpStream::connect(("127.0.0.1", shop.port)).await;
     assert!(refused.is_err(), "the port is closed");
+}
+
+#[tokio::test]
+async fn who_connected_before_a_drain_or_comes_during_it_is_answered() {
+    let pod = Pod::start(Speaks::Http1, handler(|_| async { Response::new(full("done")) })).await;
+    let shop = Shop::open("Proxied", json!({}), &[&pod]).await;
+    let mut silent = TcpStream::connect(("127.0.0.1", shop.port)).await.expect("a connection");
+    let plane = shop.plane.clone();
+    let mut tasks = JoinSet::new();
+    tasks.spawn(async move { plane.drain(Duration::from_secs(30)).await });
+    // The drain has begun once answers say so.
+    while shop.get("/").await.0.headers.get("connection").is_none() {}
+    silent.write_all(b"GET / HTTP/1.1\r\nhost: shop\r\n\r\n").await.expect("an open connection");
+    let mut answer = String::new();
+    silent.read_to_string(&mut answer).await.expect("an answer");
+    assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.ends_with("done"), "{answer}");
+    tasks.join_next().await.expect("a task").expect("no panic");
+}
+
+#[tokio::test]
+async fn a_replica_that_is_to_end_has_clients_come_again() {
+    let pod = Pod::start(Speaks::Http1, handler(|_| async { Response::new(full("done")) })).await;
+    let shop = Shop::open("Proxied", json!({}), &[&pod]).await;
+    let mut client = shop.http1().await;
+    let response = client.sender.send_request(get("/")).await.expect("an answer");
+    assert_eq!(response.headers().get("connection"), None);
+    read(response).await;
+    shop.plane.leave();
+    let response = client.sender.send_request(get("/")).await.expect("an answer");
+    assert_eq!(response.headers()["connection"], "close");
 }
