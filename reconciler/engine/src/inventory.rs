@@ -18,7 +18,7 @@ mod writer;
 
 #[cfg(test)]
 pub(crate) use writer::Pending;
-pub use writer::{InventoryError, InventoryWriter, Pages};
+pub use writer::{InventoryError, InventoryWriter, Pages, inventory_of};
 
 /// What is known of one applied object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,14 +56,14 @@ pub struct Stored {
     uid: Option<String>,
     /// Fences a stale writer.
     resource_version: Option<String>,
-    /// The uids of what it goes with.
-    owners: Vec<String>,
+    /// It would go with another object.
+    is_owned: bool,
 }
 
 impl From<ObjectMeta> for Stored {
     fn from(metadata: ObjectMeta) -> Self {
-        let owners = metadata.owner_references.into_iter().flatten().map(|owner| owner.uid).collect();
-        Self { uid: metadata.uid, resource_version: metadata.resource_version, owners }
+        let is_owned = metadata.owner_references.is_some_and(|owners| !owners.is_empty());
+        Self { uid: metadata.uid, resource_version: metadata.resource_version, is_owned }
     }
 }
 
@@ -222,11 +222,17 @@ impl Inventory {
         self.pages[at].stored = stored;
     }
 
-    /// Pages that do not go with the Runtime of this uid have to be stored again, or they go with one that is gone. True
-    /// if there are any.
-    pub fn belong_to(&mut self, runtime: &str) -> bool {
-        let others = self.pages.iter_mut().filter(|page| !page.stored.owners.iter().any(|owner| owner == runtime));
-        others.map(|page| page.dirty = true).count() > 0
+    /// Pages that have an owner have to be stored again, or the garbage collector takes them away before their objects are
+    /// seen to. True if there are any.
+    pub fn disown(&mut self) -> bool {
+        let owned = self.pages.iter_mut().filter(|page| page.stored.is_owned);
+        owned.map(|page| page.dirty = true).count() > 0
+    }
+
+    /// The names of the pages' objects.
+    pub fn stored_pages(&self) -> Vec<String> {
+        let stored = self.pages.iter().filter(|page| page.stored.uid.is_some());
+        stored.map(|page| page_name(&self.runtime, page.target, page.number)).collect()
     }
 
     /// The object of a page is gone and has to be stored again. False if it is not the one that is known.

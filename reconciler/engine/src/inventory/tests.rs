@@ -84,17 +84,17 @@ fn an_entry_that_somebody_stored_on_two_pages_counts_once() {
 }
 
 #[test]
-fn a_page_that_is_lost_or_goes_with_another_runtime_is_stored_again_and_that_once() {
+fn a_page_that_is_lost_or_has_an_owner_is_stored_again_and_that_once() {
     let mut inventory = Inventory::load("eu".into(), []);
     inventory.change(Change::Put(key("a"), entry("web")));
-    let object = Stored { uid: Some("1".into()), resource_version: Some("7".into()), owners: vec!["old".into()] };
+    let object = Stored { uid: Some("1".into()), resource_version: Some("7".into()), is_owned: true };
     let mut inventory = Inventory::load("eu".into(), [(inventory.page(0).1, object.clone())]);
-    assert!(!inventory.belong_to("old") && inventory.dirty().is_empty());
-    assert!(inventory.belong_to("new"));
+    assert!(inventory.dirty().is_empty());
+    assert!(inventory.disown());
     assert_eq!(inventory.dirty(), [0]);
     inventory.writing(0);
-    inventory.written(0, Stored { owners: vec!["new".into()], ..object });
-    assert!(!inventory.belong_to("new"));
+    inventory.written(0, Stored { is_owned: false, ..object });
+    assert!(!inventory.disown());
     assert!(!inventory.lost("eu.1", "1") && !inventory.lost("eu.0", "0"), "it is not the one that is known");
     assert!(inventory.lost("eu.0", "1"));
     assert_eq!(inventory.dirty(), [0]);

@@ -2,7 +2,8 @@
 //!
 //! What must be written down before an object is created is waited for; whoever asks meanwhile shares the write. What
 //! only records an outcome is written when there is time. Pages are replaced with their resourceVersion, so a writer
-//! that was superseded is refused.
+//! that was superseded is refused. Pages have no owner: the garbage collector would take them away before their Runtime,
+//! if that is deleted in the foreground, and with them all that is known of its objects.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,14 +11,15 @@ use std::time::Duration;
 
 use http::Method;
 use http::header::{ACCEPT, CONTENT_TYPE};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, OwnerReference};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::api::{ListParams, ObjectMeta};
 use kube::core::PartialObjectMeta;
 use kube::{Api, Client};
 use parking_lot::{Mutex, MutexGuard};
 use reeve_crds::Reason;
-use reeve_crds::{Inventory as InventoryPage, InventorySpec};
+use reeve_crds::{Inventory as InventoryPage, InventorySpec, Runtime};
 use reeve_renderer_objects::bundle::RUNTIME_LABEL;
+use reeve_renderer_objects::key::ObjectKey;
 use tokio::sync::{Notify, watch};
 
 use super::{Change, Entry, Inventory, Stored};
@@ -25,7 +27,7 @@ use crate::FIELD_MANAGER;
 use crate::api_error::ApiError;
 use crate::clock::Clock;
 use crate::cluster::{JSON, METADATA_ONLY};
-use reeve_renderer_objects::key::ObjectKey;
+use crate::owner::Owner;
 
 /// How long an outcome may wait to be written down. A page is dear to the API server, which looks at every entry of it.
 const LAZY: Duration = Duration::from_mins(1);
@@ -116,15 +118,27 @@ impl Pending {
     }
 }
 
+/// What another runtime says that it has: nothing, if its Runtime is gone.
+pub async fn inventory_of(client: &Client, owner: &Owner) -> Result<Inventory, kube::Error> {
+    let runtimes: Api<Runtime> = Api::namespaced(client.clone(), owner.namespace());
+    match runtimes.get_metadata_opt(owner.runtime()).await? {
+        Some(_) => load(client, owner.namespace(), owner.runtime().into()).await,
+        None => Ok(Inventory::load(owner.runtime().into(), [])),
+    }
+}
+
+async fn load(client: &Client, namespace: &str, runtime: Arc<str>) -> Result<Inventory, kube::Error> {
+    let api: Api<InventoryPage> = Api::namespaced(client.clone(), namespace);
+    let pages = api.list(&ListParams::default().fields(&format!("spec.runtime={runtime}"))).await?;
+    Ok(Inventory::load(runtime, pages.items.into_iter().map(|page| (page.spec, page.metadata.into()))))
+}
+
 impl InventoryWriter {
     /// Reads the pages of a runtime.
     pub async fn load(client: &Client, namespace: &str, runtime: Arc<str>) -> Result<Self, InventoryError> {
-        let api: Api<InventoryPage> = Api::namespaced(client.clone(), namespace);
-        let listed = api.list(&ListParams::default().fields(&format!("spec.runtime={runtime}"))).await;
-        let pages = listed
-            .map_err(|error| InventoryError::Read { runtime: runtime.clone(), api_error: ApiError::of(&error) })?;
-        let pages = pages.items.into_iter().map(|page| (page.spec, page.metadata.into()));
-        Ok(Self::new(Inventory::load(runtime, pages)))
+        let loaded = load(client, namespace, runtime.clone()).await;
+        let inventory = loaded.map_err(|error| InventoryError::Read { runtime, api_error: ApiError::of(&error) })?;
+        Ok(Self::new(inventory))
     }
 
     fn new(inventory: Inventory) -> Self {
@@ -177,9 +191,9 @@ impl InventoryWriter {
         }
     }
 
-    /// Stores those pages again soon that do not go with the Runtime of this uid.
-    pub fn belong_to(&self, runtime: &str) {
-        self.store_again(|inventory| inventory.belong_to(runtime));
+    /// Stores those pages again soon that have an owner.
+    pub fn disown(&self) {
+        self.store_again(Inventory::disown);
     }
 
     /// Stores a page again soon whose object is gone, unless that is another one than is known.
@@ -298,8 +312,6 @@ pub struct Pages {
     pub api: Api<InventoryPage>,
     /// The runtime.
     pub runtime: Arc<str>,
-    /// The Runtime that the pages go with.
-    pub owner: OwnerReference,
     /// Who writes.
     pub writer: String,
 }
@@ -316,7 +328,6 @@ impl Pages {
         page.metadata = ObjectMeta {
             name: Some(name.to_owned()),
             labels: Some([(RUNTIME_LABEL.to_owned(), self.runtime.to_string())].into()),
-            owner_references: Some(vec![self.owner.clone()]),
             resource_version: version.clone(),
             // Whoever replaces a page owns all of it: books of it would only cost the API server time.
             managed_fields: Some(vec![ManagedFieldsEntry::default()]),

@@ -3,14 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kube::Api;
-use kube::api::ListParams;
-use reeve_crds::{Inventory as InventoryPage, Runtime};
 use reeve_renderer_objects::key::ObjectKey;
 
 use super::Context;
 use crate::desired::DesiredComponent;
-use crate::inventory::{Entry, Inventory};
+use crate::inventory::{Entry, inventory_of};
 use crate::live::Live;
 use crate::owner::Owner;
 use crate::plan::{self, ComponentPlan, View};
@@ -71,25 +68,11 @@ impl Context {
         if owner.namespace().is_empty() {
             return all();
         }
-        match self.inventory_of(owner).await {
+        let Ok(own) = self.cluster.own() else { return all() };
+        match inventory_of(&own, owner).await {
             Ok(inventory) => keys.iter().filter(|key| inventory.get(key).is_some()).map(|key| (*key).clone()).collect(),
             Err(_) => all(),
         }
-    }
-
-    /// The inventory of another runtime. Pages that go with a Runtime that is gone say nothing any more.
-    async fn inventory_of(&self, owner: &Owner) -> Result<Inventory, kube::Error> {
-        let own = self.cluster.own().map_err(|error| kube::Error::Service(error.into()))?;
-        let pages: Api<InventoryPage> = Api::namespaced(own.clone(), owner.namespace());
-        let pages = pages.list(&ListParams::default().fields(&format!("spec.runtime={}", owner.runtime()))).await?;
-        let runtimes: Api<Runtime> = Api::namespaced(own, owner.namespace());
-        let uid = runtimes.get_metadata_opt(owner.runtime()).await?.and_then(|runtime| runtime.metadata.uid);
-        let counts = |page: &InventoryPage| {
-            let owners = page.metadata.owner_references.as_deref().unwrap_or_default();
-            owners.is_empty() || owners.iter().any(|owner| Some(&owner.uid) == uid.as_ref())
-        };
-        let pages = pages.items.into_iter().filter(counts).map(|page| (page.spec, page.metadata.into()));
-        Ok(Inventory::load(owner.runtime().into(), pages))
     }
 
     pub(super) fn plan_as(&self, desired: &DesiredComponent, view: &dyn View) -> ComponentPlan {

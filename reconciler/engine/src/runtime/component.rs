@@ -115,6 +115,9 @@ pub(super) struct ComponentState {
 
 impl ComponentState {
     pub(super) fn new(name: Arc<str>, status: RuntimeComponentStatus, now: Timestamp) -> Self {
+        // Until its objects are looked at, which those of a suspended component are not, what was said of them stands.
+        let (healthy, total) = status.health.as_ref().map_or((0, 0), |health| (health.ready, health.total));
+        let health = HealthSummary { healthy, total, unhealthy: status.unhealthy.clone(), worse_at: None };
         Self {
             name,
             desired: None,
@@ -127,7 +130,7 @@ impl ComponentState {
             began: now,
             applied_at: None,
             changes: 0,
-            health: HealthSummary::default(),
+            health,
             job: None,
             drift: HashMap::new(),
             again_at: None,

@@ -103,7 +103,7 @@ impl Worker {
         let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
         let inventory = InventoryWriter::load(&own, namespace, name.clone()).await?;
         let status_writer = StatusWriter::new(own.clone(), object, setup.clock.clone());
-        inventory.belong_to(&status_writer.owner().uid);
+        inventory.disown();
         let now = setup.clock.now();
         let listed = components(own, namespace, &name).await?;
         let found = listed.into_iter().map(|mut component| {
@@ -319,7 +319,6 @@ impl Worker {
         Ok(Pages {
             api: Api::namespaced(own_client(&self.setup.cluster)?, self.ctx.owner.namespace()),
             runtime: self.ctx.runtime.clone(),
-            owner: self.status_writer.owner(),
             writer: self.setup.identity.clone(),
         })
     }

@@ -9,7 +9,7 @@ use reeve_process::Gate;
 use reeve_reconciler_engine::api_error::ApiError;
 use reeve_reconciler_engine::clock::Clock;
 use reeve_reconciler_engine::cluster::{Cluster, KindsError};
-use reeve_reconciler_engine::inventory::{Inventory, InventoryError, InventoryWriter};
+use reeve_reconciler_engine::inventory::{Inventory, InventoryError, InventoryWriter, inventory_of};
 use reeve_reconciler_engine::live::WatchCache;
 use reeve_reconciler_engine::owner::Owner;
 
@@ -64,6 +64,11 @@ impl ClusterAccess {
             }
             Err(other) => Err(refused(DOING, &other)),
         }
+    }
+
+    /// What another runtime says that it has.
+    pub(in crate::cli) async fn inventory_of(&self, owner: &Owner) -> Result<Result<Inventory, kube::Error>, Failure> {
+        Ok(self.in_time("read the inventory of another runtime", inventory_of(&self.client, owner)).await?)
     }
 
     /// That the cluster could not be looked at.

@@ -1,6 +1,6 @@
 //! What is in the cluster, as far as a plan needs it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures::{StreamExt as _, stream};
@@ -13,12 +13,13 @@ use reeve_reconciler_engine::cluster::{Account, KindsError};
 use reeve_reconciler_engine::desired::{DesiredComponent, DesiredJob, DesiredObject};
 use reeve_reconciler_engine::fields::{Manager, is_written_by_helm};
 use reeve_reconciler_engine::inventory::Inventory;
-use reeve_reconciler_engine::live::Scope;
-use reeve_reconciler_engine::owner::Release;
+use reeve_reconciler_engine::live::{Live, Scope};
+use reeve_reconciler_engine::owner::{Owner, Release};
 use reeve_reconciler_engine::plan::{Action, Rules};
 use reeve_reconciler_engine::preview::{Preview, ending, is_drifted, jobs, preview};
 use reeve_renderer::findings::Findings;
 use reeve_renderer::fleet::{Fleet, Loader};
+use reeve_renderer_objects::key::ObjectKey;
 use serde::Deserialize as _;
 use serde_json::Value;
 
@@ -92,8 +93,16 @@ async fn plan_one(
     let components = &wanted.desired.components;
     let objects = components.iter().flat_map(|component| &component.objects);
     watch(access, objects.map(|object| (object.api_version.clone(), object.key.kind.clone())), &inventory).await?;
-    let plan =
-        preview(&wanted.desired, &inventory, &|key| access.watch_cache.get(key), &wanted.rules(access.owner(runtime)));
+    let rules = wanted.rules(access.owner(runtime));
+    let live = |key: &ObjectKey| access.watch_cache.get(key);
+    let mut plan = preview(&wanted.desired, &inventory, &live, &rules);
+    let free = let_go(access, &plan).await?;
+    if !free.is_empty() {
+        let unmarked = |key: &ObjectKey| {
+            live(key).map(|live| if free.contains(key) { Live { owner: None, ..live } } else { live })
+        };
+        plan = preview(&wanted.desired, &inventory, &unmarked, &rules);
+    }
     let mut seen = seen(following, runtime, &plan);
     for component in components {
         let status = following.component(runtime, &component.name).and_then(|there| there.status.as_ref());
@@ -106,6 +115,25 @@ async fn plan_one(
     seen.known = inventory.iter().filter(|(_, entry)| entry.uid.is_some()).map(|(key, _)| key.clone()).collect();
     read_live(access, wanted, &plan, &mut seen).await?;
     Ok(RuntimePlan::of(components, &wanted.spec, plan, &mut seen, allowed(args)))
+}
+
+/// Objects that bear the marks of a runtime which has them no more: whoever wants one may have it.
+async fn let_go(access: &ClusterAccess, plan: &Preview) -> Result<BTreeSet<ObjectKey>, Failure> {
+    let mut claimed: BTreeMap<Owner, Vec<&ObjectKey>> = BTreeMap::new();
+    for (key, _) in plan.components.iter().flat_map(|(_, plan)| &plan.claimed) {
+        let owner = access.watch_cache.get(key).and_then(|live| live.owner);
+        if let Some(owner) = owner.filter(|owner| !owner.namespace().is_empty()) {
+            claimed.entry(owner).or_default().push(key);
+        }
+    }
+    let mut free = BTreeSet::new();
+    for (owner, keys) in claimed {
+        // From one that cannot be read nothing is taken.
+        if let Ok(inventory) = access.inventory_of(&owner).await? {
+            free.extend(keys.into_iter().filter(|key| inventory.get(key).is_none()).cloned());
+        }
+    }
+    Ok(free)
 }
 
 /// What becomes of a runtime whose file left Git.

@@ -73,6 +73,30 @@ in runtime {name} (its file left Git: it is deleted with its objects)
 }
 
 #[tokio::test]
+async fn what_bears_the_marks_of_a_runtime_that_is_gone_is_not_told_to_belong_to_it() {
+    let fixture = Fixture::new("plan-gone").await;
+    let labels = json!({
+        "app.kubernetes.io/managed-by": "reeve",
+        "reeve.dev/runtime": "gone",
+        "reeve.dev/runtime-namespace": fixture.namespace,
+    });
+    let left = json!({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": { "name": "left", "labels": labels },
+        "data": { "say": "nobody" },
+    });
+    let gone = PatchParams::apply(&format!("reeve:{}/gone", fixture.namespace));
+    fixture.dynamic("v1", "ConfigMap", Some(&fixture.target)).patch("left", &gone, &Patch::Apply(&left)).await.unwrap();
+    fixture.component("web", "1.0.0", &[config("left", "git"), config("settings", "git")].concat());
+    let told = plan(&fixture, &[]).await.with(1).out;
+    assert!(!told.contains("belongs to"), "{told}");
+    // And that is what happens.
+    settle(&fixture).await;
+    assert_eq!(plan(&fixture, &[]).await.with(0).out, "nothing to do: 2 objects are as Git says\n");
+}
+
+#[tokio::test]
 async fn what_others_may_change_is_not_told_to_be_repaired() {
     let fixture = Fixture::new("plan-ignored").await;
     let policy = "policy: { drift: { ignore: [{ kind: ConfigMap, name: by-policy, paths: [/data/say] }] } }\n";

@@ -77,7 +77,7 @@ async fn of_what_reeve_alone_writes_whole_the_api_server_keeps_no_books() {
     let is_stored = |page: &Inventory| page.spec.counts.applied == 1;
     let page = until(&pages, &name, "the page is replaced", is_stored).await;
     assert_eq!(page.metadata.managed_fields, None);
-    assert!(page.metadata.owner_references.is_some() && page.metadata.labels.is_some());
+    assert!(page.metadata.owner_references.is_none() && page.metadata.labels.is_some());
 }
 
 #[tokio::test]

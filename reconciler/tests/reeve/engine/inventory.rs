@@ -1,5 +1,6 @@
-//! The pages of an inventory are there as long as their Runtime is, whoever deletes what.
+//! The pages of an inventory are there as long as their Runtime is, and until its objects are seen to, whoever deletes what.
 
+use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{DeleteParams, ObjectMeta, Patch, PatchParams};
 use kube::{Resource as _, ResourceExt as _};
 use reeve_crds::{Inventory, Runtime, RuntimeComponent};
@@ -23,13 +24,13 @@ impl Fixture {
         (reeve, page)
     }
 
-    /// Waits until the page and the component go with this Runtime.
-    async fn all_go_with(&self, runtime: &Runtime, page: &str) {
+    /// Waits until the component goes with this Runtime, and the page, which is whole, with nothing.
+    async fn is_kept_for(&self, runtime: &Runtime, page: &str) {
         let uid = runtime.uid().unwrap();
         let goes_along =
             |metadata: &ObjectMeta| metadata.owner_references.iter().flatten().map(|owner| &owner.uid).eq([&uid]);
-        let is_whole = |page: &Inventory| goes_along(page.meta()) && page.spec.entries.len() == 2;
-        until(&self.api::<Inventory>(), page, "the page goes with the Runtime", is_whole).await;
+        let is_whole = |page: &Inventory| page.metadata.owner_references.is_none() && page.spec.entries.len() == 2;
+        until(&self.api::<Inventory>(), page, "the page goes with nothing", is_whole).await;
         let component = format!("{}.web", self.runtime);
         until(&self.api::<RuntimeComponent>(), &component, "the component goes with the Runtime", |component| {
             goes_along(component.meta())
@@ -39,7 +40,7 @@ impl Fixture {
 }
 
 #[tokio::test]
-async fn what_a_runtime_that_was_deleted_by_hand_left_goes_with_the_one_that_is_made_anew() {
+async fn what_a_runtime_that_was_deleted_by_hand_left_is_kept_for_the_one_that_is_made_anew() {
     let fixture = Fixture::new("made-anew").await;
     let (_reeve, page) = fixture.at_rest().await;
     let api = fixture.api::<Runtime>();
@@ -47,21 +48,49 @@ async fn what_a_runtime_that_was_deleted_by_hand_left_goes_with_the_one_that_is_
     api.delete(&fixture.runtime, &DeleteParams::default()).await.unwrap();
     let is_another = |runtime: &Runtime| runtime.uid() != before;
     let runtime = until(&api, &fixture.runtime, "it is made anew", is_another).await;
-    fixture.all_go_with(&runtime, &page).await;
+    fixture.is_kept_for(&runtime, &page).await;
 }
 
 #[tokio::test]
-async fn a_page_and_a_component_that_go_with_no_runtime_go_with_theirs_after_a_start() {
+async fn a_page_with_an_owner_and_a_component_without_one_are_put_right_at_a_start() {
     let fixture = Fixture::new("restored").await;
     let (reeve, page) = fixture.at_rest().await;
     reeve.terminate().await;
+    let runtime = fixture.api::<Runtime>().get(&fixture.runtime).await.unwrap();
     let alone = Patch::Merge(json!({ "metadata": { "ownerReferences": null } }));
+    let owned = Patch::Merge(json!({ "metadata": { "ownerReferences": [runtime.owner_ref(&()).unwrap()] } }));
     let component = format!("{}.web", fixture.runtime);
-    fixture.api::<Inventory>().patch(&page, &PatchParams::default(), &alone).await.unwrap();
+    fixture.api::<Inventory>().patch(&page, &PatchParams::default(), &owned).await.unwrap();
     fixture.api::<RuntimeComponent>().patch(&component, &PatchParams::default(), &alone).await.unwrap();
     let _reeve = fixture.reeve();
-    let runtime = fixture.api::<Runtime>().get(&fixture.runtime).await.unwrap();
-    fixture.all_go_with(&runtime, &page).await;
+    fixture.is_kept_for(&runtime, &page).await;
+}
+
+#[tokio::test]
+async fn a_runtime_that_is_deleted_in_the_foreground_while_nobody_looks_takes_its_objects_along() {
+    let fixture = Fixture::new("foreground").await;
+    fixture.runtime(&fixture.runtime, "policy: { deletionPolicy: Delete }\n");
+    let (reeve, page) = fixture.at_rest().await;
+    reeve.terminate().await;
+    let before = fixture.there::<ConfigMap>().get("settings").await.unwrap().uid();
+    fixture.api::<Runtime>().delete(&fixture.runtime, &DeleteParams::foreground()).await.unwrap();
+    // The garbage collector has been there.
+    fixture.gone(&fixture.api::<RuntimeComponent>(), &format!("{}.web", fixture.runtime)).await;
+    let entries = fixture.api::<Inventory>().get(&page).await.unwrap().spec.entries;
+    assert_eq!(entries.len(), 2, "what is known of its objects stays");
+    let _reeve = fixture.reeve();
+    let is_another = |object: &ConfigMap| object.uid() != before;
+    until(&fixture.there::<ConfigMap>(), "settings", "it went, and Git has it made anew", is_another).await;
+}
+
+#[tokio::test]
+async fn the_inventory_goes_before_its_runtime() {
+    let fixture = Fixture::new("goes-too").await;
+    let (_reeve, page) = fixture.at_rest().await;
+    fixture.repository.remove(&format!("runtimes/{}.yaml", fixture.runtime)).unwrap();
+    fixture.push();
+    fixture.gone(&fixture.api::<Runtime>(), &fixture.runtime).await;
+    assert!(fixture.api::<Inventory>().get_opt(&page).await.unwrap().is_none());
 }
 
 #[tokio::test]

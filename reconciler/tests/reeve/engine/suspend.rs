@@ -105,7 +105,6 @@ async fn a_component_that_was_suspended_and_resumed_is_looked_at_as_it_is_now() 
 async fn a_component_that_a_process_found_suspended_stays_resumed() {
     let fixture = Fixture::new("found").await;
     fixture.component("web", "1.0.0", &config("settings", "git"));
-    fixture.component("other", "1.0.0", &config("other", "git"));
     let first = fixture.push();
     fixture.follow().await;
     let reeve = fixture.reeve();
@@ -127,4 +126,27 @@ async fn a_component_that_a_process_found_suspended_stays_resumed() {
     let is_told = |component: &RuntimeComponent| component.spec.version == "1.1.0";
     let component = until(&fixture.api::<RuntimeComponent>(), &component, "the version is told", is_told).await;
     assert_ne!(component.spec.suspend, Some(true), "{:?}", component.metadata.managed_fields);
+}
+
+#[tokio::test]
+async fn what_was_said_of_a_suspended_component_stands_after_a_restart() {
+    let fixture = Fixture::new("suspend-said").await;
+    fixture.component("web", "1.0.0", &config("settings", "git"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let reeve = fixture.reeve();
+    fixture.applied(&first).await;
+    fixture.suspend::<RuntimeComponent>(&format!("{}.web", fixture.runtime), true).await;
+    fixture.component_is("web", State::Suspended, "Suspended").await;
+    reeve.terminate().await;
+    let _reeve = fixture.reeve();
+    fixture.component("web", "1.1.0", &config("settings", "second"));
+    fixture.push();
+    let knows = |component: &RuntimeComponent| {
+        let desired = component.status.as_ref().and_then(|status| status.desired.as_ref());
+        desired.is_some_and(|desired| desired.version.as_deref() == Some("1.1.0"))
+    };
+    let web = format!("{}.web", fixture.runtime);
+    let component = until(&fixture.api::<RuntimeComponent>(), &web, "it knows of the commit", knows).await;
+    assert_eq!(component.status.unwrap().health.unwrap().summary, "1/1");
 }

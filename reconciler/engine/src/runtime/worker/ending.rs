@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
-use reeve_crds::Runtime;
+use reeve_crds::{Inventory as InventoryPage, Runtime};
 use serde_json::json;
 
 use super::{Worker, own_client};
 use crate::api_error::ApiError;
 use crate::error::ReconcileError;
+use crate::inventory::Inventory;
 
 /// What keeps a Runtime until its objects are seen to.
 pub const FINALIZER: &str = "reeve.dev/runtime";
@@ -17,8 +18,8 @@ pub const FINALIZER: &str = "reeve.dev/runtime";
 const LAST_WRITES: Duration = Duration::from_secs(10);
 
 impl Worker {
-    /// Deletes the Runtime unless that was done, and lets it go. Its components and its inventory go with it, since it
-    /// owns them.
+    /// Deletes the Runtime unless that was done, and lets it go. Its components go with it, since it owns them; its
+    /// inventory, of which nothing is needed any more, goes before it.
     pub(super) async fn finalize(&self, delete: bool) -> Result<(), ReconcileError> {
         self.ctx.inventory.flush_last().await?;
         self.status_writer.flush().await;
@@ -30,6 +31,11 @@ impl Worker {
             let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
             let deleted = api.delete(name, &params).await.map(drop);
             unless_gone(deleted, || format!("cannot delete Runtime {name}"))?;
+        }
+        let pages: Api<InventoryPage> = Api::namespaced(own_client(&self.setup.cluster)?, self.ctx.owner.namespace());
+        for page in self.ctx.inventory.read(Inventory::stored_pages) {
+            let deleted = pages.delete(&page, &DeleteParams::default()).await.map(drop);
+            unless_gone(deleted, || format!("cannot delete the inventory page {page}"))?;
         }
         unless_gone(remove_finalizer(&api, name).await, || format!("cannot let Runtime {name} go"))
     }
