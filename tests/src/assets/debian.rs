@@ -25,6 +25,7 @@ pub enum Tool {
     Gpg,
     Ip,
     Iptables,
+    Nft,
     Nsenter,
     RedisServer,
     Runc,
@@ -36,7 +37,7 @@ pub enum Tool {
 }
 
 impl Tool {
-    pub const ALL: [Tool; 17] = [
+    pub const ALL: [Tool; 18] = [
         Tool::Busybox,
         Tool::CniPlugins,
         Tool::Containerd,
@@ -46,6 +47,7 @@ impl Tool {
         Tool::Gpg,
         Tool::Ip,
         Tool::Iptables,
+        Tool::Nft,
         Tool::Nsenter,
         Tool::RedisServer,
         Tool::Runc,
@@ -67,6 +69,7 @@ impl Tool {
             Tool::Gpg => "gpg",
             Tool::Ip => "ip",
             Tool::Iptables => "iptables",
+            Tool::Nft => "nft",
             Tool::Nsenter => "nsenter",
             Tool::RedisServer => "redis-server",
             Tool::Runc => "runc",
@@ -88,6 +91,7 @@ impl Tool {
             Tool::Gpg => "gnupg",
             Tool::Ip => "iproute2",
             Tool::Iptables => "iptables",
+            Tool::Nft => "nftables",
             Tool::Nsenter | Tool::Setpriv | Tool::Unshare => "util-linux",
             Tool::RedisServer => "redis-server",
             Tool::Runc => "runc",

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use super::{NAME, containerd, dns};
-use crate::assets::{self, Program};
+use crate::assets::{self, Program, Tool};
 use crate::cgroup;
 use crate::supervisor::{Process, Server, Supervisor};
 
@@ -18,6 +18,7 @@ pub(super) fn start(
     address: Ipv4Addr,
     cri: &Path,
 ) -> Result<(Process, Process)> {
+    assets::tool(Tool::Nft)?;
     let data = supervisor.data();
     let run = data.parent().and_then(|folder| folder.file_name()).context("the run has no folder")?;
     let group = cgroup::name_of_run(&run.to_string_lossy());
@@ -40,7 +41,8 @@ pub(super) fn start(
     let proxy = [
         ("kubeconfig", kubeconfig("proxy")),
         ("hostname-override", NAME.into()),
-        ("proxy-mode", "iptables".into()),
+        // In the mode of iptables a connection begun while a Service's rules are rewritten may go out untranslated.
+        ("proxy-mode", "nftables".into()),
         ("cluster-cidr", containerd::POD_NETWORK.into()),
         // Pods of one bridge reach each other through a Service only if answers come back the way they went.
         ("masquerade-all", "true".into()),

@@ -74,8 +74,9 @@ async fn a_runtime_that_is_deleted_in_the_foreground_while_nobody_looks_takes_it
     reeve.terminate().await;
     let before = fixture.there::<ConfigMap>().get("settings").await.unwrap().uid();
     fixture.api::<Runtime>().delete(&fixture.runtime, &DeleteParams::foreground()).await.unwrap();
-    // The garbage collector has been there.
-    fixture.gone(&fixture.api::<RuntimeComponent>(), &format!("{}.web", fixture.runtime)).await;
+    let is_collected =
+        |runtime: &Runtime| runtime.finalizers().iter().all(|finalizer| finalizer != "foregroundDeletion");
+    until(&fixture.api::<Runtime>(), &fixture.runtime, "the garbage collector is done with it", is_collected).await;
     let entries = fixture.api::<Inventory>().get(&page).await.unwrap().spec.entries;
     assert_eq!(entries.len(), 2, "what is known of its objects stays");
     let _reeve = fixture.reeve();
