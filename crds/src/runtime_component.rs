@@ -151,6 +151,11 @@ pub enum ComponentTarget {
     ControlPlane,
 }
 
+impl ComponentTarget {
+    /// Each of them.
+    pub const ALL: &'static [Self] = &[Self::Runtime, Self::ControlPlane];
+}
+
 /// How a component is doing.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", default)]

@@ -18,7 +18,7 @@ mod writer;
 
 #[cfg(test)]
 pub(crate) use writer::Pending;
-pub use writer::{InventoryError, InventoryWriter, Pages, inventory_of};
+pub use writer::{InventoryError, InventoryWriter, Pages, Store, Stores, inventory_of, pages_of};
 
 /// What is known of one applied object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -229,10 +229,10 @@ impl Inventory {
         owned.map(|page| page.dirty = true).count() > 0
     }
 
-    /// The names of the pages' objects.
-    pub fn stored_pages(&self) -> Vec<String> {
+    /// The names of the pages' objects, and where they are.
+    pub fn stored_pages(&self) -> Vec<(ComponentTarget, String)> {
         let stored = self.pages.iter().filter(|page| page.stored.uid.is_some());
-        stored.map(|page| page_name(&self.runtime, page.target, page.number)).collect()
+        stored.map(|page| (page.target, page_name(&self.runtime, page.target, page.number))).collect()
     }
 
     /// The object of a page is gone and has to be stored again. False if it is not the one that is known.

@@ -29,6 +29,7 @@ pub mod plan;
 pub mod preview;
 pub mod rollup;
 pub mod runtime;
+pub mod target;
 pub mod text;
 
 /// The field manager of Reeve's own kinds. What a runtime applies has a manager of its own: [`fields::Manager`].

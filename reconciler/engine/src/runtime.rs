@@ -16,17 +16,19 @@ use reeve_renderer_objects::key::ObjectKey;
 
 use crate::apply::Applier;
 use crate::clock::Clock;
-use crate::cluster::{Account, Cluster};
+use crate::cluster::Account;
 use crate::desired::{Desired, DesiredComponent, DesiredObject, Want};
 use crate::inventory::{Entry, InventoryWriter};
-use crate::live::{ChangedKeys, Live, Scope, WatchCache};
+use crate::live::{Live, Scope};
 use crate::metrics::Metrics;
 use crate::owner::{Owner, Release};
 use crate::plan::{self, Rules, View};
 use crate::rollup::Rollup;
+use crate::target::{Target, Targets};
 
 mod budget;
 mod capabilities;
+mod changes;
 mod claims;
 mod component;
 mod components;
@@ -49,6 +51,7 @@ pub use status_writer::{StatusWriter, component_name};
 pub use worker::{DesiredState, End, FINALIZER, Handle, Message, Role, Setup, UserOverrides};
 
 use budget::Budget;
+use changes::Changes;
 use contest::Contests;
 use machine::Observed;
 
@@ -59,8 +62,7 @@ struct Context {
     /// The same with its namespace, as its objects name it.
     owner: Owner,
     spec: Arc<RuntimeSpec>,
-    cluster: Cluster,
-    watch_cache: WatchCache,
+    targets: Targets,
     inventory: InventoryWriter,
     clock: Clock,
     budget: Budget,
@@ -75,7 +77,7 @@ struct Context {
 /// Every object that any component of the runtime has in Git: one that moves to another component stays. Clones are the
 /// same.
 #[derive(Clone, Debug, Default)]
-struct Wanted(Arc<Mutex<HashMap<ObjectKey, Want>>>);
+struct Wanted(Arc<Mutex<HashMap<ObjectKey, (Want, ComponentTarget)>>>);
 
 impl Wanted {
     /// Replaces them, and gives those that are not wanted any more.
@@ -87,7 +89,7 @@ impl Wanted {
         dropped
     }
 
-    fn get(&self, key: &ObjectKey) -> Option<Want> {
+    fn get(&self, key: &ObjectKey) -> Option<(Want, ComponentTarget)> {
         self.0.lock().get(key).copied()
     }
 
@@ -123,10 +125,11 @@ impl Context {
         }
     }
 
-    fn applier(&self, account: Account, release: Option<Release>) -> Applier {
+    fn applier(&self, target: ComponentTarget, account: Account, release: Option<Release>) -> Applier {
+        let Target { cluster, watch_cache } = self.targets.of(target).clone();
         Applier {
-            cluster: self.cluster.clone(),
-            watch_cache: self.watch_cache.clone(),
+            cluster,
+            watch_cache,
             account,
             release,
             adoption: self.spec.adoption,
@@ -143,9 +146,15 @@ impl Context {
     }
 
     /// What changes of the runtime's objects: of those that it has, and of those that Git wants whatever they say.
-    fn subscribe(&self) -> ChangedKeys {
-        let wanted = self.wanted.clone();
-        self.watch_cache.subscribe(self.owner.clone(), Some(Arc::new(move |key: &ObjectKey| wanted.get(key))))
+    fn subscribe(&self) -> Changes {
+        Changes::of(&self.targets, &self.owner, &self.wanted)
+    }
+
+    /// The cluster that an object is in: the one that it was applied to, or is wanted in.
+    fn target_of(&self, key: &ObjectKey) -> &Target {
+        let applied = self.inventory.read(|inventory| inventory.get(key).map(|entry| entry.target));
+        let wanted = || self.wanted.get(key).map(|(_, target)| target);
+        self.targets.of(applied.or_else(wanted).unwrap_or_default())
     }
 
     fn rules(&self) -> Rules {
@@ -167,7 +176,7 @@ impl View for Context {
     }
 
     fn live(&self, key: &ObjectKey) -> Option<Live> {
-        self.watch_cache.get(key)
+        self.target_of(key).watch_cache.get(key)
     }
 }
 
@@ -182,8 +191,9 @@ impl Observed for Context {
     }
 
     fn is_offered(&self, key: &ObjectKey) -> bool {
-        let owner = self.watch_cache.get(key).and_then(|live| live.owner);
-        owner.is_some_and(|owner| self.watch_cache.is_offered(&owner, key))
+        let watch_cache = &self.target_of(key).watch_cache;
+        let owner = watch_cache.get(key).and_then(|live| live.owner);
+        owner.is_some_and(|owner| watch_cache.is_offered(&owner, key))
     }
 
     fn entries_of(&self, component: &str) -> Vec<(ObjectKey, Entry)> {

@@ -15,9 +15,9 @@ use reeve_reconciler::notification::Notifier;
 use reeve_reconciler::source::SourceSetup;
 use reeve_reconciler_engine::clock::Clock;
 use reeve_reconciler_engine::cluster::{Account, Cluster};
-use reeve_reconciler_engine::live::WatchCache;
 use reeve_reconciler_engine::notification::NotificationSender;
 use reeve_reconciler_engine::runtime::{ControlPlaneRules, Setup};
+use reeve_reconciler_engine::target::{Target, Targets};
 use reeve_reconciler_git::{Hooks, Mirrors};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -129,8 +129,7 @@ impl App {
         let _followed = self.metrics.engine.observe_term(cluster.breaker().clone(), writes.clone());
         let minded = cluster.clone();
         let engine = Setup {
-            watch_cache: WatchCache::new(cluster.clone(), clock.clone()),
-            cluster,
+            targets: Targets::one(Target::new(cluster, clock.clone())),
             clock: clock.clone(),
             writes,
             control_plane: Arc::new(self.control_plane()),

@@ -50,6 +50,8 @@ impl NotServed {
             return Ok(());
         }
         let own = setup
+            .targets
+            .home
             .cluster
             .own()
             .map_err(|error| ReconcileError::transient(Reason::Unreachable, reeve_process::error_chain(&error)))?;

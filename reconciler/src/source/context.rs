@@ -22,12 +22,12 @@ pub(super) struct Context {
 
 impl Context {
     fn own(&self) -> Result<Client, ReconcileError> {
-        let own = self.setup.engine.cluster.own();
+        let own = self.setup.engine.targets.home.cluster.own();
         own.map_err(|error| ReconcileError::transient(Reason::Unreachable, reeve_process::error_chain(&error)))
     }
 
     pub(super) fn client(&self) -> Option<Client> {
-        self.setup.engine.cluster.own().ok()
+        self.setup.engine.targets.home.cluster.own().ok()
     }
 
     /// The `GitSource`s of its namespace.

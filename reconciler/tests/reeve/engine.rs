@@ -35,4 +35,5 @@ mod runtimes;
 mod signatures;
 mod suspend;
 mod transports;
+mod two_clusters;
 mod upgrade;

@@ -1,10 +1,12 @@
 //! In which way a runtime wants an object, as another runtime has to know that has it.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
+use reeve_crds::runtime_component::ComponentTarget;
 use reeve_renderer_objects::key::ObjectKey;
 
-use super::Desired;
+use super::{Desired, DesiredComponent};
 use crate::payload::Apply;
 
 /// In which way a runtime wants an object. The greatest counts.
@@ -19,18 +21,20 @@ pub enum Want {
 }
 
 impl Desired {
-    /// In which way each object is wanted.
-    pub fn wants(&self) -> HashMap<ObjectKey, Want> {
-        let components = || self.components.iter();
-        let jobs =
-            components().flat_map(|component| &component.jobs).map(|job| (job.object.key.clone(), Want::Remakes));
-        let objects = components().flat_map(|component| &component.objects).map(|object| {
-            let want = match object.options.apply {
-                Apply::Always => Want::TakesOver,
-                Apply::IfMissing | Apply::Never => Want::Leaves,
-            };
-            (object.key.clone(), want)
-        });
-        jobs.chain(objects).collect()
+    /// In which way each object is wanted, and where.
+    pub fn wants(&self) -> HashMap<ObjectKey, (Want, ComponentTarget)> {
+        let of = |component: &Arc<DesiredComponent>| {
+            let jobs = component.jobs.iter().map(|job| (job.object.key.clone(), Want::Remakes));
+            let objects = component.objects.iter().map(|object| {
+                let want = match object.options.apply {
+                    Apply::Always => Want::TakesOver,
+                    Apply::IfMissing | Apply::Never => Want::Leaves,
+                };
+                (object.key.clone(), want)
+            });
+            let target = component.target;
+            jobs.chain(objects).map(move |(key, want)| (key, (want, target))).collect::<Vec<_>>()
+        };
+        self.components.iter().flat_map(of).collect()
     }
 }

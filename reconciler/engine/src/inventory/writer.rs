@@ -17,6 +17,7 @@ use kube::core::PartialObjectMeta;
 use kube::{Api, Client};
 use parking_lot::{Mutex, MutexGuard};
 use reeve_crds::Reason;
+use reeve_crds::runtime_component::ComponentTarget;
 use reeve_crds::{Inventory as InventoryPage, InventorySpec, Runtime};
 use reeve_renderer_objects::bundle::RUNTIME_LABEL;
 use reeve_renderer_objects::key::ObjectKey;
@@ -122,23 +123,60 @@ impl Pending {
 pub async fn inventory_of(client: &Client, owner: &Owner) -> Result<Inventory, kube::Error> {
     let runtimes: Api<Runtime> = Api::namespaced(client.clone(), owner.namespace());
     match runtimes.get_metadata_opt(owner.runtime()).await? {
-        Some(_) => load(client, owner.namespace(), owner.runtime().into()).await,
-        None => Ok(Inventory::load(owner.runtime().into(), [])),
+        Some(_) => pages_of(client, owner).await,
+        None => Ok(Inventory::load(owner.runtime().into(), Vec::new())),
     }
 }
 
-async fn load(client: &Client, namespace: &str, runtime: Arc<str>) -> Result<Inventory, kube::Error> {
-    let api: Api<InventoryPage> = Api::namespaced(client.clone(), namespace);
+/// What the pages in a cluster say that another runtime has there, wherever its Runtime is.
+pub async fn pages_of(client: &Client, owner: &Owner) -> Result<Inventory, kube::Error> {
+    let pages = list(&Api::namespaced(client.clone(), owner.namespace()), owner.runtime()).await?;
+    Ok(Inventory::load(owner.runtime().into(), pages))
+}
+
+async fn list(api: &Api<InventoryPage>, runtime: &str) -> Result<Vec<(InventorySpec, Stored)>, kube::Error> {
     let pages = api.list(&ListParams::default().fields(&format!("spec.runtime={runtime}"))).await?;
-    Ok(Inventory::load(runtime, pages.items.into_iter().map(|page| (page.spec, page.metadata.into()))))
+    Ok(pages.items.into_iter().map(|page| (page.spec, page.metadata.into())).collect())
+}
+
+/// Where the pages of the runtimes of a namespace are: in the cluster that their objects are in.
+#[derive(Clone, Debug)]
+pub struct Stores(Vec<Store>);
+
+/// The pages that one cluster has.
+#[derive(Clone, Debug)]
+pub struct Store {
+    /// Pages of all runtimes of a namespace.
+    pub api: Api<InventoryPage>,
+    /// Of which targets.
+    pub of: &'static [ComponentTarget],
+}
+
+impl FromIterator<Store> for Stores {
+    fn from_iter<T: IntoIterator<Item = Store>>(stores: T) -> Self {
+        Self(stores.into_iter().collect())
+    }
+}
+
+impl Stores {
+    /// The one for pages of a target.
+    pub fn of(&self, target: ComponentTarget) -> &Api<InventoryPage> {
+        let store = self.0.iter().find(|store| store.of.contains(&target));
+        &store.unwrap_or(&self.0[0]).api
+    }
 }
 
 impl InventoryWriter {
     /// Reads the pages of a runtime.
-    pub async fn load(client: &Client, namespace: &str, runtime: Arc<str>) -> Result<Self, InventoryError> {
-        let loaded = load(client, namespace, runtime.clone()).await;
-        let inventory = loaded.map_err(|error| InventoryError::Read { runtime, api_error: ApiError::of(&error) })?;
-        Ok(Self::new(inventory))
+    pub async fn load(stores: &Stores, runtime: Arc<str>) -> Result<Self, InventoryError> {
+        let mut pages = Vec::new();
+        for Store { api, of } in &stores.0 {
+            let listed = list(api, &runtime)
+                .await
+                .map_err(|error| InventoryError::Read { runtime: runtime.clone(), api_error: ApiError::of(&error) })?;
+            pages.extend(listed.into_iter().filter(|(page, _)| of.contains(&page.target)));
+        }
+        Ok(Self::new(Inventory::load(runtime, pages)))
     }
 
     fn new(inventory: Inventory) -> Self {
@@ -308,8 +346,8 @@ impl InventoryWriter {
 /// Where pages are stored.
 #[derive(Clone, Debug)]
 pub struct Pages {
-    /// The pages of all runtimes of a namespace.
-    pub api: Api<InventoryPage>,
+    /// In which clusters.
+    pub stores: Stores,
     /// The runtime.
     pub runtime: Arc<str>,
     /// Who writes.
@@ -324,6 +362,7 @@ impl Pages {
         version: Option<String>,
     ) -> Result<Stored, InventoryError> {
         spec.writer = Some(self.writer.clone());
+        let api = self.stores.of(spec.target);
         let mut page = InventoryPage::new(name, spec);
         page.metadata = ObjectMeta {
             name: Some(name.to_owned()),
@@ -334,14 +373,14 @@ impl Pages {
             ..ObjectMeta::default()
         };
         let replaced = match version {
-            Some(_) => Some(self.send(Method::PUT, &format!("/{name}"), &page).await),
+            Some(_) => Some(send(api, Method::PUT, &format!("/{name}"), &page).await),
             None => None,
         };
         let written = match replaced {
             // Somebody deleted it; what it said is known here, and whoever took over would have kept it.
             Some(Err(kube::Error::Api(status))) if status.code == 404 => {
                 page.metadata.resource_version = None;
-                let made = self.send(Method::POST, "", &page).await;
+                let made = send(api, Method::POST, "", &page).await;
                 match &made {
                     Ok(_) => tracing::warn!(page = name, "the inventory page was deleted, and was made anew"),
                     // It went with its namespace, and so does all that it could ever be needed for.
@@ -353,7 +392,7 @@ impl Pages {
                 made
             }
             Some(replaced) => replaced,
-            None => self.send(Method::POST, "", &page).await,
+            None => send(api, Method::POST, "", &page).await,
         };
         match written {
             Ok(stored) => Ok(stored.metadata.into()),
@@ -367,21 +406,21 @@ impl Pages {
             }
         }
     }
+}
 
-    /// Sends a page, and gets back no more of it than its metadata.
-    async fn send(
-        &self,
-        method: Method,
-        path: &str,
-        page: &InventoryPage,
-    ) -> Result<PartialObjectMeta<InventoryPage>, kube::Error> {
-        let uri = format!("{}{path}?fieldManager={FIELD_MANAGER}", self.api.resource_url());
-        let request = http::Request::builder().method(method).uri(uri);
-        let request = request.header(CONTENT_TYPE, JSON).header(ACCEPT, METADATA_ONLY);
-        let body = serde_json::to_vec(page).map_err(kube::Error::SerdeError)?;
-        let request = request.body(body).map_err(kube::Error::HttpError)?;
-        self.api.clone().into_client().request(request).await
-    }
+/// Sends a page, and gets back no more of it than its metadata.
+async fn send(
+    api: &Api<InventoryPage>,
+    method: Method,
+    path: &str,
+    page: &InventoryPage,
+) -> Result<PartialObjectMeta<InventoryPage>, kube::Error> {
+    let uri = format!("{}{path}?fieldManager={FIELD_MANAGER}", api.resource_url());
+    let request = http::Request::builder().method(method).uri(uri);
+    let request = request.header(CONTENT_TYPE, JSON).header(ACCEPT, METADATA_ONLY);
+    let body = serde_json::to_vec(page).map_err(kube::Error::SerdeError)?;
+    let request = request.body(body).map_err(kube::Error::HttpError)?;
+    api.clone().into_client().request(request).await
 }
 
 /// Whether a page is not the one that is known: it was changed, or it is gone.

@@ -3,14 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use reeve_crds::runtime_component::ComponentTarget;
 use reeve_renderer_objects::key::ObjectKey;
 
 use super::Context;
 use crate::desired::DesiredComponent;
-use crate::inventory::{Entry, inventory_of};
+use crate::inventory::{Entry, inventory_of, pages_of};
 use crate::live::Live;
 use crate::owner::Owner;
 use crate::plan::{self, ComponentPlan, View};
+use crate::target::Target;
 
 /// The cluster as it would be if these objects bore nobody's marks.
 struct Freed<'a> {
@@ -35,13 +37,13 @@ impl Context {
         let plan = self.plan(desired);
         let mut claimed: BTreeMap<Owner, Vec<&ObjectKey>> = BTreeMap::new();
         for (key, _) in &plan.claimed {
-            if let Some(owner) = self.watch_cache.get(key).and_then(|live| live.owner) {
+            if let Some(owner) = self.live(key).and_then(|live| live.owner) {
                 claimed.entry(owner).or_default().push(key);
             }
         }
         let mut keys = BTreeSet::new();
         for (owner, of_owner) in claimed {
-            let kept = self.kept_by(&owner, &of_owner).await;
+            let kept = self.kept_by(&owner, desired.target, &of_owner).await;
             keys.extend(of_owner.into_iter().filter(|key| !kept.contains(*key)).cloned());
         }
         if keys.is_empty() {
@@ -51,15 +53,15 @@ impl Context {
     }
 
     /// Whether a runtime has an object in its inventory; yes, if that cannot be read.
-    pub(super) async fn is_kept_by(&self, owner: &Owner, key: &ObjectKey) -> bool {
-        !self.kept_by(owner, &[key]).await.is_empty()
+    pub(super) async fn is_kept_by(&self, owner: &Owner, target: ComponentTarget, key: &ObjectKey) -> bool {
+        !self.kept_by(owner, target, &[key]).await.is_empty()
     }
 
     /// Which of these objects a runtime has in its inventory and does not let others have; all, if its inventory cannot
     /// be read.
-    async fn kept_by(&self, owner: &Owner, keys: &[&ObjectKey]) -> BTreeSet<ObjectKey> {
-        let keys: Vec<&ObjectKey> =
-            keys.iter().copied().filter(|key| !self.watch_cache.is_offered(owner, key)).collect();
+    async fn kept_by(&self, owner: &Owner, target: ComponentTarget, keys: &[&ObjectKey]) -> BTreeSet<ObjectKey> {
+        let Target { cluster, watch_cache } = self.targets.of(target);
+        let keys: Vec<&ObjectKey> = keys.iter().copied().filter(|key| !watch_cache.is_offered(owner, key)).collect();
         if keys.is_empty() {
             return BTreeSet::new();
         }
@@ -68,8 +70,13 @@ impl Context {
         if owner.namespace().is_empty() {
             return all();
         }
-        let Ok(own) = self.cluster.own() else { return all() };
-        match inventory_of(&own, owner).await {
+        let Ok(own) = cluster.own() else { return all() };
+        let inventory = if self.targets.has_runtimes(target) {
+            inventory_of(&own, owner).await
+        } else {
+            pages_of(&own, owner).await
+        };
+        match inventory {
             Ok(inventory) => keys.iter().filter(|key| inventory.get(key).is_some()).map(|key| (*key).clone()).collect(),
             Err(_) => all(),
         }

@@ -10,6 +10,7 @@ use crate::cluster::KindsError;
 use crate::desired::Stage;
 use crate::error::ReconcileError;
 use crate::health::HealthState;
+use crate::plan::View as _;
 
 /// How often discovery is asked for a kind that it will show soon.
 const DISCOVERY: Duration = Duration::from_millis(100);
@@ -19,7 +20,7 @@ impl ComponentRun {
     pub(super) async fn established(&self) -> Result<(), ReconcileError> {
         let keys = self.spec.desired.objects.iter().filter(|object| object.stage == Stage::Definitions);
         let keys: Vec<&ObjectKey> = keys.map(|object| &object.key).collect();
-        let changed_keys = self.ctx.watch_cache.subscribe(self.ctx.owner.clone(), None);
+        let changed_keys = self.target().watch_cache.subscribe(self.ctx.owner.clone(), None);
         let ready = async {
             while let Some(error) = keys.iter().find_map(|key| self.unestablished(key)) {
                 if !error.transient {
@@ -54,7 +55,7 @@ impl ComponentRun {
             for version in served.filter_map(|version| version.get("name")?.as_str()) {
                 let api_version = format!("{}/{version}", text("/spec/group"));
                 while let Err(KindsError::Missing { .. }) =
-                    self.ctx.cluster.kinds().find(&api_version, &text("/spec/names/kind")).await
+                    self.target().cluster.kinds().find(&api_version, &text("/spec/names/kind")).await
                 {
                     self.ctx.clock.sleep(DISCOVERY).await;
                 }
@@ -64,7 +65,7 @@ impl ComponentRun {
     }
 
     fn unestablished(&self, key: &ObjectKey) -> Option<ReconcileError> {
-        let live = self.ctx.watch_cache.get(key)?;
+        let live = self.ctx.live(key)?;
         let health = live.health?;
         let message = format!("{key}: {}", health.message);
         match health.state {

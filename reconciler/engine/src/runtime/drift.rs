@@ -99,7 +99,7 @@ impl ComponentRun {
         let wanted = payload::without(&object.value(), Some(&live), &object.ignored, &us);
         let managed = crate::fields::managed_fields(&live);
         let fields = fields::drifted(&wanted, &managed, &us);
-        let Some(seen) = self.ctx.watch_cache.get(&object.key) else { return self.write(applier, object).await };
+        let Some(seen) = applier.watch_cache.get(&object.key) else { return self.write(applier, object).await };
         if fields.is_empty() {
             // Ours as it was: the books were behind, or a field that others may change changed hands.
             self.record(object, &seen);

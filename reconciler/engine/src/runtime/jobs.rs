@@ -102,7 +102,7 @@ impl ComponentRun {
     async fn refuse_others(&self, key: &ObjectKey) -> Result<(), ReconcileError> {
         let Some(live) = self.ctx.live(key) else { return Ok(()) };
         match live.owner.filter(|owner| *owner != self.ctx.owner) {
-            Some(owner) if self.ctx.is_kept_by(&owner, key).await => {
+            Some(owner) if self.ctx.is_kept_by(&owner, self.spec.desired.target, key).await => {
                 let component = live.component.map(String::from);
                 Err(ApplyError::Claimed { object: key.clone(), owner, component }.into())
             }
@@ -136,7 +136,7 @@ impl ComponentRun {
 
     async fn until_ended(&self, job: &DesiredJob) -> Result<Health, ReconcileError> {
         let key = &job.object.key;
-        let changed_keys = self.ctx.watch_cache.subscribe(self.ctx.owner.clone(), None);
+        let changed_keys = self.target().watch_cache.subscribe(self.ctx.owner.clone(), None);
         let ended = async {
             loop {
                 let health = self.ctx.live(key).and_then(|live| live.health);

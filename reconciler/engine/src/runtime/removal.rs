@@ -81,12 +81,12 @@ async fn remove_one(
     timeout: Duration,
 ) -> Result<Removed, ReconcileError> {
     // Another runtime that wants it gets it as it is.
-    ctx.budget.wait(hand_over(ctx, key)).await.ok_or_else(stopped)?;
+    ctx.budget.wait(hand_over(ctx, applier, key)).await.ok_or_else(stopped)?;
     let Some(entry) = ctx.inventory.read(|inventory| inventory.get(key).cloned()) else { return Ok(Removed::Gone) };
     // A write that was under way when the plan was made may have made it since.
     let removal = removal_of(key, &entry, ctx, &ctx.rules());
     let forget = || ctx.inventory.note([Change::Drop(key.clone())]);
-    let seen = ctx.watch_cache.get(key);
+    let seen = applier.watch_cache.get(key);
     // What is not seen may have lost the label by which it is watched: before it is forgotten, it is asked for.
     let is_known = removal == Removal::Forget && seen.is_some() && !applier.is_under_way(key);
     if is_known || removal == Removal::Release {
@@ -104,7 +104,7 @@ async fn remove_one(
         return Ok(removed(&entry, Gone::Before));
     };
     let scope = ctx.scope(&applier.account, target, key);
-    ctx.watch_cache.watch(&scope, &kind).await?;
+    applier.watch_cache.watch(&scope, &kind).await?;
     let live = match removal {
         Removal::Settle | Removal::Forget => {
             let there = applier.settled(key, &kind).await?;
@@ -118,7 +118,7 @@ async fn remove_one(
         Removal::Delete | Removal::Release => seen,
     };
     if live.as_ref().is_some_and(|live| live.deleting.is_none()) {
-        match kept_for(&ctx.owner, ctx.watch_cache.wanted_by_another(key, &ctx.owner)) {
+        match kept_for(&ctx.owner, applier.watch_cache.wanted_by_another(key, &ctx.owner)) {
             None => {}
             Some((_, Want::Leaves | Want::Remakes)) => {
                 forget();
@@ -139,13 +139,13 @@ async fn remove_one(
 
 /// Waits until the runtime that wants an object has it, if there is one, but not for ever. That is known when all runtimes
 /// know what Git wants.
-async fn hand_over(ctx: &Context, key: &ObjectKey) {
+async fn hand_over(ctx: &Context, applier: &Applier, key: &ObjectKey) {
     tokio::select! {
         () = ctx.rollup.until_settled() => {}
         () = ctx.clock.sleep(PUBLISHED_WITHIN) => {}
     }
     tokio::select! {
-        () = ctx.watch_cache.until_handed_over(key, &ctx.owner) => {}
+        () = applier.watch_cache.until_handed_over(key, &ctx.owner) => {}
         () = ctx.clock.sleep(HAND_OVER_WITHIN) => {}
     }
 }
@@ -158,12 +158,12 @@ async fn delete(
     kind: &Kind,
     uid: Option<&str>,
 ) -> Result<Gone, ReconcileError> {
-    ctx.cluster.breaker().pass(&ctx.clock).await;
+    applier.cluster.breaker().pass(&ctx.clock).await;
     let _slot = ctx.metrics.waiting(ctx.budget.slot()).await.ok_or_else(stopped)?;
     let deleted = applier.delete(key, kind, uid).await;
     if matches!(&deleted, Err(ApplyError::Refused { api_error, .. }) if api_error.reason == Reason::MissingKind) {
         // Looked for again with the next try.
-        ctx.cluster.kinds().forget(&kind.resource.api_version);
+        applier.cluster.kinds().forget(&kind.resource.api_version);
     }
     ctx.metrics.written("delete", deleted.as_ref().map_or_else(ApplyError::reason, |_| Reason::Succeeded));
     Ok(deleted?)
@@ -203,7 +203,7 @@ pub(super) async fn dissolve(
     named: Option<&str>,
     report: &mut Report,
 ) -> Result<(), ReconcileError> {
-    for target in [ComponentTarget::Runtime, ComponentTarget::ControlPlane] {
+    for &target in ComponentTarget::ALL {
         let entries = ctx.inventory.entries_of(component);
         let entries: Vec<_> = entries.into_iter().filter(|(_, entry)| entry.target == target).collect();
         if entries.is_empty() {
@@ -212,7 +212,7 @@ pub(super) async fn dissolve(
         let account = ctx.account_of(target, named.map(Arc::from).as_ref());
         watch_entries(ctx, &account, &entries).await?;
         let plan = crate::plan::removal(entries, ctx, &ctx.rules(), &|key| ctx.wanted.has(key));
-        let applier = ctx.applier(account, None);
+        let applier = ctx.applier(target, account, None);
         remove(ctx, &applier, target, plan.removals, ctx.spec.timeout.into(), report).await?;
     }
     // That nothing is left is written down before anyone is told.
@@ -233,7 +233,8 @@ pub(super) async fn watch_entries(
             continue;
         }
         if let Some(kind) = served(ctx, key, entry).await? {
-            ctx.watch_cache.watch(&scope, &kind).await.map_err(|failure| ReconcileError::from(failure).about(key))?;
+            let watched = ctx.targets.of(entry.target).watch_cache.watch(&scope, &kind).await;
+            watched.map_err(|failure| ReconcileError::from(failure).about(key))?;
         }
     }
     Ok(())
@@ -241,7 +242,7 @@ pub(super) async fn watch_entries(
 
 /// The kind of an entry's object; `None` if it is not served in any version.
 async fn served(ctx: &Context, key: &ObjectKey, entry: &Entry) -> Result<Option<Kind>, ReconcileError> {
-    match ctx.cluster.kinds().find_in_any(&api_version(key, entry), &key.kind).await {
+    match ctx.targets.of(entry.target).cluster.kinds().find_in_any(&api_version(key, entry), &key.kind).await {
         Ok(kind) => Ok(Some(kind)),
         Err(KindsError::Missing { .. }) => Ok(None),
         Err(cause) => Err(ApplyError::Kind { object: key.clone(), cause }.into()),

@@ -23,6 +23,7 @@ use crate::inventory::{Change, Entry};
 use crate::live::Live;
 use crate::payload::Apply;
 use crate::plan::{Action, Step};
+use crate::target::Target;
 
 mod entries;
 
@@ -79,7 +80,12 @@ pub(super) struct Report {
 impl ComponentRun {
     pub(super) fn applier(&self) -> Applier {
         let desired = &self.spec.desired;
-        self.ctx.applier(self.ctx.account(desired), Some(desired.release.clone()))
+        self.ctx.applier(desired.target, self.ctx.account(desired), Some(desired.release.clone()))
+    }
+
+    /// The cluster that the component is applied to.
+    pub(super) fn target(&self) -> &Target {
+        self.ctx.targets.of(self.spec.desired.target)
     }
 
     /// Namespaces and CRDs, which others may need before this component may begin.
@@ -114,10 +120,26 @@ impl ComponentRun {
     /// Refuses what a tenant or a component of the control plane may not have.
     fn admit(&self) -> Result<(), ReconcileError> {
         let tenant = !self.ctx.spec.target.namespaces.is_empty();
+        if let Some(key) = self.left_elsewhere() {
+            let message = format!(
+                "{key} is in the cluster of a former target: take it out of Git, and bring it back when it is gone"
+            );
+            return Err(ReconcileError::terminal(Reason::Unsupported, message).about(&key));
+        }
         match admission::refused(&self.spec.desired, tenant, Allowed::Kinds(&self.ctx.control_plane.kinds)) {
             Some((key, why)) => Err(ReconcileError::terminal(Reason::Refused, format!("{key} {why}")).about(key)),
             None => Ok(()),
         }
+    }
+
+    /// An object that is in another cluster, where it would be forgotten if the component were applied to its own.
+    fn left_elsewhere(&self) -> Option<ObjectKey> {
+        let desired = &self.spec.desired;
+        let is_left = |(key, entry): &(&ObjectKey, &Entry)| {
+            entry.target != desired.target && (entry.component == desired.name || desired.object(key).is_some())
+        };
+        let left = || self.ctx.inventory.read(|inventory| Some(inventory.iter().find(is_left)?.0.clone()));
+        if self.ctx.targets.is_one() { None } else { left() }
     }
 
     /// Applies the objects of a stage. One that fails does not keep the others of its stage back.
@@ -172,7 +194,7 @@ impl ComponentRun {
         let waits = going.into_iter().filter_map(|step| Some((self.spec.desired.object(&step.key)?, step)));
         let waits = waits.map(|(object, step)| async move {
             let kind = applier.kind(object).await?;
-            let uid = self.ctx.watch_cache.get(&step.key).map(|live| live.uid);
+            let uid = applier.watch_cache.get(&step.key).map(|live| live.uid);
             let gone = applier.until_gone(&step.key, &kind, uid.as_deref(), self.spec.timeout);
             self.ctx.budget.wait(gone).await.ok_or_else(stopped)??;
             Ok::<Step, ReconcileError>(step)
@@ -202,7 +224,7 @@ impl ComponentRun {
                 continue;
             }
             let kind = applier.kind(object).await?;
-            self.ctx.watch_cache.watch(&scope, &kind).await?;
+            applier.watch_cache.watch(&scope, &kind).await?;
         }
         Ok(())
     }
@@ -244,7 +266,7 @@ impl ComponentRun {
     }
 
     pub(super) async fn write(&self, applier: &Applier, object: &DesiredObject) -> Result<Done, ReconcileError> {
-        self.ctx.cluster.breaker().pass(&self.ctx.clock).await;
+        applier.cluster.breaker().pass(&self.ctx.clock).await;
         let known =
             self.ctx.inventory.read(|inventory| inventory.get(&object.key).is_some_and(|entry| entry.uid.is_some()));
         let mut freed = None;
@@ -255,7 +277,8 @@ impl ComponentRun {
             };
             match written {
                 Err(ApplyError::Claimed { owner, .. })
-                    if freed.as_ref() != Some(&owner) && !self.ctx.is_kept_by(&owner, &object.key).await =>
+                    if freed.as_ref() != Some(&owner)
+                        && !self.ctx.is_kept_by(&owner, self.spec.desired.target, &object.key).await =>
                 {
                     freed = Some(owner);
                 }
@@ -264,7 +287,7 @@ impl ComponentRun {
         };
         self.ctx.metrics.written("apply", result.as_ref().map_or_else(ApplyError::reason, |_| Reason::Succeeded));
         match &result {
-            Err(ApplyError::Kind { .. }) => self.ctx.cluster.kinds().forget(&object.api_version),
+            Err(ApplyError::Kind { .. }) => applier.cluster.kinds().forget(&object.api_version),
             Err(ApplyError::Claimed { .. }) => self.forget_plan(&object.key),
             _ => {}
         }

@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use futures::future::join_all;
 use kube::api::ListParams;
 use kube::{Api, Client};
+use reeve_crds::runtime_component::ComponentTarget;
 use reeve_crds::{Reason, Runtime, RuntimeComponent};
 use reeve_process::error_chain;
 use tokio::sync::{Semaphore, watch};
@@ -19,17 +21,18 @@ use super::machine::{Count, Effect, Event, Machine, Task, TaskEnd, Work};
 use super::removal;
 use super::run::{ComponentRun, Report};
 use super::status_writer::StatusWriter;
-use super::{Budget, Context, ControlPlaneRules, Wanted};
+use super::{Budget, Changes, Context, ControlPlaneRules, Wanted};
 use crate::api_error::ApiError;
 use crate::clock::Clock;
 use crate::cluster::Cluster;
 use crate::error::ReconcileError;
-use crate::inventory::{Inventory, InventoryWriter, Pages};
-use crate::live::{ChangedKeys, WatchCache};
+use crate::inventory::{Inventory, InventoryWriter, Pages, Store, Stores};
+use crate::live::WatchCache;
 use crate::metrics::Metrics;
 use crate::notification::NotificationSender;
 use crate::owner::Owner;
 use crate::rollup::Rollup;
+use crate::target::{Target, Targets};
 
 mod ending;
 mod handle;
@@ -39,13 +42,11 @@ pub use ending::FINALIZER;
 pub use handle::{DesiredState, Handle, Message, UserOverrides};
 pub use role::Role;
 
-/// What every worker of a cluster gets to work with.
+/// What every worker of the same clusters gets to work with.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// The cluster.
-    pub cluster: Cluster,
-    /// What is known of its objects.
-    pub watch_cache: WatchCache,
+    /// Where Runtimes are, and where what they want is.
+    pub targets: Targets,
     /// Time.
     pub clock: Clock,
     /// How many writes may be under way, of all runtimes together.
@@ -88,7 +89,7 @@ struct Worker {
     status_writer: StatusWriter,
     rollup: Rollup,
     role: Role,
-    changed_keys: ChangedKeys,
+    changed_keys: Changes,
     tasks: JoinSet<TaskEnd>,
     running: HashMap<Arc<str>, AbortHandle>,
     /// Listings of everything, which may take their time.
@@ -98,10 +99,10 @@ struct Worker {
 
 impl Worker {
     async fn load(setup: Setup, rollup: Rollup, role: Role, object: &Arc<Runtime>) -> Result<Self, ReconcileError> {
-        let own = own_client(&setup.cluster)?;
+        let own = own_client(&setup.targets.home.cluster)?;
         let name: Arc<str> = object.metadata.name.as_deref().unwrap_or_default().into();
         let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
-        let inventory = InventoryWriter::load(&own, namespace, name.clone()).await?;
+        let inventory = InventoryWriter::load(&stores(&setup.targets, namespace)?, name.clone()).await?;
         let status_writer = StatusWriter::new(own.clone(), object, setup.clock.clone());
         inventory.disown();
         let now = setup.clock.now();
@@ -228,11 +229,11 @@ impl Worker {
             Effect::SetSpec(spec) => self.set_spec(spec),
             Effect::SetWanted(desired) => {
                 let dropped = self.ctx.wanted.set(&desired);
-                self.setup.watch_cache.no_longer_wanted(&self.ctx.owner, &dropped);
+                self.each_cache(|cache| cache.no_longer_wanted(&self.ctx.owner, &dropped));
             }
-            Effect::Offer(keys) => self.setup.watch_cache.offer(&self.ctx.owner, &keys),
+            Effect::Offer(keys) => self.each_cache(|cache| cache.offer(&self.ctx.owner, &keys)),
             Effect::SetHealthRules(component, rules) => {
-                self.setup.watch_cache.set_rules(&self.ctx.owner, &component, &rules);
+                self.each_cache(|cache| cache.set_rules(&self.ctx.owner, &component, &rules));
             }
             Effect::ForgetContests(desired) => {
                 self.ctx.contests.forget(desired.objects.iter().map(|object| &object.key));
@@ -262,12 +263,14 @@ impl Worker {
             Effect::Count(Count::RolledOut(took)) => self.setup.metrics.rolled_out(took),
             Effect::CheckCapabilities(declared) => {
                 self.capability_checks.abort_all();
-                let (cluster, now) = (self.setup.cluster.clone(), self.ctx.now());
+                let (cluster, now) = (self.setup.targets.runtime.cluster.clone(), self.ctx.now());
                 self.capability_checks.spawn(async move { capabilities::check(&cluster, &declared, now).await });
             }
             Effect::CheckAll => {
-                let (watch_cache, now) = (self.setup.watch_cache.clone(), self.ctx.now());
-                self.checks.spawn(async move { watch_cache.refresh(now).await });
+                let (targets, now) = (self.setup.targets.clone(), self.ctx.now());
+                self.checks.spawn(async move {
+                    join_all(targets.each().map(|(target, _)| target.watch_cache.refresh(now))).await;
+                });
             }
             Effect::Finalize { delete } => return Some(Verdict::Finalize { delete }),
             Effect::Fail(error) => return Some(Verdict::Fail(error)),
@@ -299,6 +302,10 @@ impl Worker {
         self.running.insert(name, handle);
     }
 
+    fn each_cache(&self, tell: impl Fn(&WatchCache)) {
+        self.setup.targets.each().for_each(|(target, _)| tell(&target.watch_cache));
+    }
+
     fn cancel(&mut self, component: &Arc<str>) {
         if let Some(running) = self.running.remove(component) {
             running.abort();
@@ -317,11 +324,20 @@ impl Worker {
     /// Where the inventory is stored.
     fn pages(&self) -> Result<Pages, ReconcileError> {
         Ok(Pages {
-            api: Api::namespaced(own_client(&self.setup.cluster)?, self.ctx.owner.namespace()),
+            stores: stores(&self.setup.targets, self.ctx.owner.namespace())?,
             runtime: self.ctx.runtime.clone(),
             writer: self.setup.identity.clone(),
         })
     }
+}
+
+/// Where the pages of a runtime's inventory are.
+fn stores(targets: &Targets, namespace: &str) -> Result<Stores, ReconcileError> {
+    let store = |(target, of): (&Target, &'static [ComponentTarget])| {
+        let own = own_client(&target.cluster)?;
+        Ok(Store { api: Api::namespaced(own, namespace), of })
+    };
+    targets.each().map(store).collect()
 }
 
 fn own_client(cluster: &Cluster) -> Result<Client, ReconcileError> {
@@ -334,8 +350,7 @@ fn context(setup: &Setup, runtime: Arc<str>, inventory: InventoryWriter, object:
         owner: Owner::new(object.metadata.namespace.as_deref().unwrap_or_default(), &runtime),
         runtime,
         budget: Budget::new(slots(&spec), setup.writes.clone()),
-        cluster: setup.cluster.clone(),
-        watch_cache: setup.watch_cache.clone(),
+        targets: setup.targets.clone(),
         inventory,
         clock: setup.clock.clone(),
         control_plane: setup.control_plane.clone(),

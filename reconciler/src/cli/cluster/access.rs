@@ -4,12 +4,13 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::Client;
+use kube::{Api, Client};
+use reeve_crds::runtime_component::ComponentTarget;
 use reeve_process::Gate;
 use reeve_reconciler_engine::api_error::ApiError;
 use reeve_reconciler_engine::clock::Clock;
 use reeve_reconciler_engine::cluster::{Cluster, KindsError};
-use reeve_reconciler_engine::inventory::{Inventory, InventoryError, InventoryWriter, inventory_of};
+use reeve_reconciler_engine::inventory::{Inventory, InventoryError, InventoryWriter, Store, Stores, inventory_of};
 use reeve_reconciler_engine::live::WatchCache;
 use reeve_reconciler_engine::owner::Owner;
 
@@ -51,7 +52,9 @@ impl ClusterAccess {
     /// What the inventory says of a runtime.
     pub(in crate::cli) async fn inventory(&self, runtime: &Arc<str>) -> Result<Inventory, Failure> {
         const DOING: &str = "read the inventory";
-        let load = async || InventoryWriter::load(&self.client, &self.namespace, runtime.clone()).await;
+        let api = Api::namespaced(self.client.clone(), &self.namespace);
+        let stores = Stores::from_iter([Store { api, of: ComponentTarget::ALL }]);
+        let load = async || InventoryWriter::load(&stores, runtime.clone()).await;
         let pause = |error: &InventoryError| match error {
             InventoryError::Read { api_error, .. } => api_error.retry_after,
             _ => None,

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
-use reeve_crds::{Inventory as InventoryPage, Runtime};
+use reeve_crds::Runtime;
 use serde_json::json;
 
-use super::{Worker, own_client};
+use super::{Worker, own_client, stores};
 use crate::api_error::ApiError;
 use crate::error::ReconcileError;
 use crate::inventory::Inventory;
@@ -24,7 +24,8 @@ impl Worker {
         self.ctx.inventory.flush_last().await?;
         self.status_writer.flush().await;
         let object = self.machine.object();
-        let api: Api<Runtime> = Api::namespaced(own_client(&self.setup.cluster)?, self.ctx.owner.namespace());
+        let api: Api<Runtime> =
+            Api::namespaced(own_client(&self.setup.targets.home.cluster)?, self.ctx.owner.namespace());
         let name = &*self.ctx.runtime;
         if delete {
             let preconditions = Preconditions { uid: object.metadata.uid.clone(), resource_version: None };
@@ -32,9 +33,9 @@ impl Worker {
             let deleted = api.delete(name, &params).await.map(drop);
             unless_gone(deleted, || format!("cannot delete Runtime {name}"))?;
         }
-        let pages: Api<InventoryPage> = Api::namespaced(own_client(&self.setup.cluster)?, self.ctx.owner.namespace());
-        for page in self.ctx.inventory.read(Inventory::stored_pages) {
-            let deleted = pages.delete(&page, &DeleteParams::default()).await.map(drop);
+        let stores = stores(&self.setup.targets, self.ctx.owner.namespace())?;
+        for (target, page) in self.ctx.inventory.read(Inventory::stored_pages) {
+            let deleted = stores.of(target).delete(&page, &DeleteParams::default()).await.map(drop);
             unless_gone(deleted, || format!("cannot delete the inventory page {page}"))?;
         }
         unless_gone(remove_finalizer(&api, name).await, || format!("cannot let Runtime {name} go"))

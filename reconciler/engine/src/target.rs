@@ -1,0 +1,74 @@
+//! A cluster that objects are applied to, with what is known of them.
+
+use reeve_crds::runtime_component::ComponentTarget;
+
+use crate::clock::Clock;
+use crate::cluster::Cluster;
+use crate::live::WatchCache;
+
+/// A cluster that objects are applied to, with what is known of them. Clones are the same.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// The cluster.
+    pub cluster: Cluster,
+    /// What is known of its objects.
+    pub watch_cache: WatchCache,
+}
+
+impl Target {
+    /// Nothing is known of it yet.
+    pub fn new(cluster: Cluster, clock: Clock) -> Self {
+        Self { watch_cache: WatchCache::new(cluster.clone(), clock), cluster }
+    }
+}
+
+/// The two clusters of a runtime, which may be one.
+#[derive(Clone, Debug)]
+pub struct Targets {
+    /// Where its Runtime is, and what its components have in the control plane.
+    pub home: Target,
+    /// Where everything else of it is.
+    pub runtime: Target,
+    is_one: bool,
+}
+
+impl Targets {
+    /// A runtime that is kept in the cluster that its Runtime is in.
+    pub fn one(target: Target) -> Self {
+        Self { home: target.clone(), runtime: target, is_one: true }
+    }
+
+    /// A runtime that is kept in another cluster.
+    pub fn two(home: Target, runtime: Target) -> Self {
+        Self { home, runtime, is_one: false }
+    }
+
+    /// The one that a component has.
+    pub fn of(&self, target: ComponentTarget) -> &Target {
+        match target {
+            ComponentTarget::ControlPlane => &self.home,
+            ComponentTarget::Runtime => &self.runtime,
+        }
+    }
+
+    /// Whether what is in the one is also in the other.
+    pub fn is_one(&self) -> bool {
+        self.is_one
+    }
+
+    /// Whether the Runtimes are there whose objects a target has.
+    pub fn has_runtimes(&self, target: ComponentTarget) -> bool {
+        self.is_one || target == ComponentTarget::ControlPlane
+    }
+
+    /// Each of them once, with what of the runtime it has.
+    pub fn each(&self) -> impl Iterator<Item = (&Target, &'static [ComponentTarget])> {
+        let (runtime, home): (&'static [ComponentTarget], Option<(&Target, &'static [ComponentTarget])>) =
+            if self.is_one {
+                (ComponentTarget::ALL, None)
+            } else {
+                (&[ComponentTarget::Runtime], Some((&self.home, &[ComponentTarget::ControlPlane])))
+            };
+        std::iter::once((&self.runtime, runtime)).chain(home)
+    }
+}
