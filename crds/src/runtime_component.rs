@@ -141,7 +141,7 @@ pub struct RuntimeComponentSpec {
 }
 
 /// Where the objects of a component go.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Hash, JsonSchema, PartialEq, Serialize)]
 #[schemars(transform = closed_set)]
 pub enum ComponentTarget {
     /// into the runtime.

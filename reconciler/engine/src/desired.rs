@@ -26,7 +26,7 @@ mod stage;
 mod want;
 
 pub use stage::{Stage, is_protected};
-pub use want::Want;
+pub use want::{Want, WantedObject};
 
 use left::Left;
 

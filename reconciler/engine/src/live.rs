@@ -17,7 +17,7 @@ pub use backoff::{WatchBackoff, watch_error};
 #[cfg(test)]
 pub(crate) use index::Index;
 pub use index::{ChangedKeys, Interest};
-pub use watch_cache::{Scope, WatchCache, WatchFailure};
+pub use watch_cache::{Scope, WatchCache, WatchFailure, WatchHold};
 
 /// An object of ours as it is now. Small, since there is one for every object that was applied.
 #[derive(Clone, Debug, PartialEq)]

@@ -12,8 +12,8 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use reeve_crds::Reason;
 use tokio::sync::Semaphore;
 
-use crate::cluster::Breaker;
 use crate::rollup::Rollup;
+use crate::target::Target;
 
 mod observed;
 mod states;
@@ -126,8 +126,8 @@ impl Metrics {
 
     /// Shows what a term of leadership works with for as long as somebody keeps what is returned.
     #[must_use]
-    pub fn observe_term(&self, breaker: Breaker, writes: Arc<Semaphore>) -> Arc<TermFacts> {
-        self.0.observed.term(breaker, writes)
+    pub fn observe_term(&self, target: &Target, writes: Arc<Semaphore>) -> Arc<TermFacts> {
+        self.0.observed.term(target.clone(), writes)
     }
 }
 

@@ -17,7 +17,7 @@ use reeve_renderer_objects::key::ObjectKey;
 use crate::apply::Applier;
 use crate::clock::Clock;
 use crate::cluster::Account;
-use crate::desired::{Desired, DesiredComponent, DesiredObject, Want};
+use crate::desired::{Desired, DesiredComponent, DesiredObject, WantedObject};
 use crate::inventory::{Entry, InventoryWriter};
 use crate::live::{Live, Scope};
 use crate::metrics::Metrics;
@@ -45,6 +45,7 @@ mod status;
 mod status_writer;
 #[cfg(test)]
 mod tests;
+mod watched;
 mod worker;
 
 pub use status_writer::{StatusWriter, component_name};
@@ -54,6 +55,7 @@ use budget::Budget;
 use changes::Changes;
 use contest::Contests;
 use machine::Observed;
+use watched::Watched;
 
 /// What all tasks of a runtime share. Made anew when the runtime's policy changes.
 #[derive(Clone, Debug)]
@@ -70,6 +72,7 @@ struct Context {
     contests: Contests,
     metrics: Metrics,
     wanted: Wanted,
+    watched: Watched,
     /// Whether the other runtimes of its source know what Git wants of them.
     rollup: Rollup,
 }
@@ -77,7 +80,7 @@ struct Context {
 /// Every object that any component of the runtime has in Git: one that moves to another component stays. Clones are the
 /// same.
 #[derive(Clone, Debug, Default)]
-struct Wanted(Arc<Mutex<HashMap<ObjectKey, (Want, ComponentTarget)>>>);
+struct Wanted(Arc<Mutex<HashMap<ObjectKey, WantedObject>>>);
 
 impl Wanted {
     /// Replaces them, and gives those that are not wanted any more.
@@ -89,12 +92,12 @@ impl Wanted {
         dropped
     }
 
-    fn get(&self, key: &ObjectKey) -> Option<(Want, ComponentTarget)> {
-        self.0.lock().get(key).copied()
+    fn get(&self, key: &ObjectKey) -> Option<WantedObject> {
+        self.0.lock().get(key).cloned()
     }
 
     fn has(&self, key: &ObjectKey) -> bool {
-        self.get(key).is_some()
+        self.0.lock().contains_key(key)
     }
 }
 
@@ -153,7 +156,7 @@ impl Context {
     /// The cluster that an object is in: the one that it was applied to, or is wanted in.
     fn target_of(&self, key: &ObjectKey) -> &Target {
         let applied = self.inventory.read(|inventory| inventory.get(key).map(|entry| entry.target));
-        let wanted = || self.wanted.get(key).map(|(_, target)| target);
+        let wanted = || self.wanted.get(key).map(|wanted| wanted.target);
         self.targets.of(applied.or_else(wanted).unwrap_or_default())
     }
 

@@ -126,10 +126,10 @@ impl App {
         let (notifications, news) = NotificationSender::channel();
         let registry = Registry::default();
         let writes = Arc::new(Semaphore::new(self.args.concurrency.into()));
-        let _followed = self.metrics.engine.observe_term(cluster.breaker().clone(), writes.clone());
-        let minded = cluster.clone();
+        let target = Target::new(cluster.clone(), clock.clone());
+        let _followed = self.metrics.engine.observe_term(&target, writes.clone());
         let engine = Setup {
-            targets: Targets::one(Target::new(cluster, clock.clone())),
+            targets: Targets::one(target),
             clock: clock.clone(),
             writes,
             control_plane: Arc::new(self.control_plane()),
@@ -151,8 +151,8 @@ impl App {
             () = controller.run(own) => {}
             // Ends only when nobody is left who could tell anything.
             () = notifier.run(news) => {}
-            () = self.watch_credentials(&minded) => {}
-            () = minded.probe(&clock) => {}
+            () = self.watch_credentials(&cluster) => {}
+            () = cluster.probe(&clock) => {}
         }
         Ok(())
     }

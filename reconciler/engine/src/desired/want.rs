@@ -9,6 +9,17 @@ use reeve_renderer_objects::key::ObjectKey;
 use super::{Desired, DesiredComponent};
 use crate::payload::Apply;
 
+/// What a runtime wants of an object.
+#[derive(Clone, Debug)]
+pub struct WantedObject {
+    /// In which way.
+    pub want: Want,
+    /// In which of its clusters.
+    pub target: ComponentTarget,
+    /// The account that its component names.
+    pub account: Option<Arc<str>>,
+}
+
 /// In which way a runtime wants an object. The greatest counts.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Want {
@@ -21,8 +32,8 @@ pub enum Want {
 }
 
 impl Desired {
-    /// In which way each object is wanted, and where.
-    pub fn wants(&self) -> HashMap<ObjectKey, (Want, ComponentTarget)> {
+    /// What is wanted of each object.
+    pub fn wants(&self) -> HashMap<ObjectKey, WantedObject> {
         let of = |component: &Arc<DesiredComponent>| {
             let jobs = component.jobs.iter().map(|job| (job.object.key.clone(), Want::Remakes));
             let objects = component.objects.iter().map(|object| {
@@ -32,8 +43,11 @@ impl Desired {
                 };
                 (object.key.clone(), want)
             });
-            let target = component.target;
-            jobs.chain(objects).map(move |(key, want)| (key, (want, target))).collect::<Vec<_>>()
+            let wanted = |(key, want)| {
+                let account = component.service_account.clone();
+                (key, WantedObject { want, target: component.target, account })
+            };
+            jobs.chain(objects).map(wanted).collect::<Vec<_>>()
         };
         self.components.iter().flat_map(of).collect()
     }

@@ -215,6 +215,11 @@ impl Index {
         }
     }
 
+    /// Forgets objects that nothing shows any more.
+    pub(super) fn forget(&self, is_unseen: impl Fn(&ObjectKey) -> bool) {
+        self.lock().objects.retain(|key, _| !is_unseen(key));
+    }
+
     fn lock(&self) -> MutexGuard<'_, Seen> {
         self.0.lock()
     }

@@ -1,4 +1,4 @@
-//! Watches: one per account, kind and namespace, for all runtimes of a cluster.
+//! Watches: one per account, kind and namespace, for all runtimes of a cluster, as long as one has need of it.
 //!
 //! Kinds whose health depends on more than their metadata are watched whole, since every change of their status matters;
 //! of all others only the metadata is. Nothing is kept of an object but its [`Live`].
@@ -53,7 +53,22 @@ pub struct WatchFailure {
 }
 
 type Rules = Arc<Mutex<HashMap<(Owner, Box<str>), Arc<[Expressions]>>>>;
-type Watches = HashMap<(Scope, Kind), Arc<watch::Sender<WatchState>>>;
+type Watches = HashMap<(Scope, Kind), Shared>;
+type Running = Mutex<(Watches, JoinSet<()>)>;
+
+/// What a watch shares with those who have need of it.
+#[derive(Clone, Debug)]
+struct Shared {
+    state: Arc<watch::Sender<WatchState>>,
+    /// Its receivers are the holds.
+    held: Arc<watch::Sender<()>>,
+}
+
+/// Keeps a watch going. It ends some time after the last of its holds is dropped.
+#[derive(Debug)]
+pub struct WatchHold {
+    _held: watch::Receiver<()>,
+}
 
 /// All watches of one cluster. They end when the last clone goes.
 #[derive(Clone, Debug)]
@@ -62,12 +77,14 @@ pub struct WatchCache {
     clock: Clock,
     index: Index,
     rules: Rules,
-    running: Arc<Mutex<(Watches, JoinSet<()>)>>,
+    running: Arc<Running>,
     refreshed: Arc<Mutex<Timestamp>>,
 }
 
 /// Runtimes that check everything at about the same time list it once.
 const REFRESH_AT_MOST: Duration = Duration::from_secs(30);
+/// How long a watch goes on without a hold: a worker that ends is soon followed by another.
+const UNUSED_AT_MOST: Duration = Duration::from_mins(1);
 
 impl WatchCache {
     /// No watches yet.
@@ -130,7 +147,7 @@ impl WatchCache {
             return;
         }
         let running = self.running.lock();
-        for ((_, Kind { resource, .. }), state) in &running.0 {
+        for ((_, Kind { resource, .. }), Shared { state, .. }) in &running.0 {
             let is_judged = changed.iter().any(|rule| rule.is_for(&resource.api_version, &resource.kind));
             if is_judged && self.index.has_any(&resource.group, &resource.kind, owner, component) {
                 state.send_if_modified(|state| {
@@ -166,28 +183,36 @@ impl WatchCache {
 
     /// Watches a kind, if nobody does yet, and resolves when all that exists was seen. A server that asks for some time
     /// gets it; one that refuses for good is told of at once. What failed before is tried now, since it may be outdated
-    /// by what a person did about it; all who ask meanwhile share that try.
-    pub async fn watch(&self, scope: &Scope, kind: &Kind) -> Result<(), WatchFailure> {
-        let mut state = self.start(scope, kind)?;
+    /// by what a person did about it; all who ask meanwhile share that try. What the watch shows is known as long as the
+    /// hold is kept.
+    pub async fn watch(&self, scope: &Scope, kind: &Kind) -> Result<WatchHold, WatchFailure> {
+        let (mut state, hold) = self.start(scope, kind)?;
         let is_settled = |state: &WatchState| matches!(state, WatchState::Watching | WatchState::Failing(_));
         match state.wait_for(is_settled).await.map(|state| state.clone()) {
             Ok(WatchState::Failing(failure)) => Err(failure),
-            Ok(WatchState::Listing | WatchState::Outdated | WatchState::Watching) | Err(_) => Ok(()),
+            Ok(WatchState::Listing | WatchState::Outdated | WatchState::Watching) | Err(_) => Ok(hold),
         }
     }
 
-    fn start(&self, scope: &Scope, kind: &Kind) -> Result<watch::Receiver<WatchState>, WatchFailure> {
+    /// How many watches there are.
+    pub fn watches(&self) -> usize {
+        self.running.lock().0.len()
+    }
+
+    fn start(&self, scope: &Scope, kind: &Kind) -> Result<(watch::Receiver<WatchState>, WatchHold), WatchFailure> {
         let mut running = self.running.lock();
+        // The memory of those that ended.
+        while running.1.try_join_next().is_some() {}
         let at = (scope.clone(), kind.clone());
-        if let Some(state) = running.0.get(&at) {
-            state.send_if_modified(|state| {
+        if let Some(shared) = running.0.get(&at) {
+            shared.state.send_if_modified(|state| {
                 let failed = matches!(state, WatchState::Failing(_));
                 if failed {
                     *state = WatchState::Listing;
                 }
                 failed
             });
-            return Ok(state.subscribe());
+            return Ok(shared.subscribe());
         }
         let client = self.cluster.client(&scope.account).map_err(|error| WatchFailure {
             kind: kind.resource.kind.clone(),
@@ -196,11 +221,11 @@ impl WatchCache {
             message: reeve_process::error_chain(&error),
         })?;
         let following = KindWatch::new(self.clone_for_watch(), scope.clone(), kind.clone());
-        let state = following.state();
-        running.1.spawn(following.run(client));
-        let receiver = state.subscribe();
-        running.0.insert(at, state);
-        Ok(receiver)
+        let shared = following.shared();
+        let subscribed = shared.subscribe();
+        running.1.spawn(following.run(client, Arc::downgrade(&self.running)));
+        running.0.insert(at, shared);
+        Ok(subscribed)
     }
 
     /// Lists everything that is watched once more, as a net below the watches. Whoever asks shortly after another shares
@@ -226,8 +251,34 @@ impl WatchCache {
         }
     }
 
+    /// Takes a watch out that nobody holds. What it alone showed is forgotten.
+    fn end(&self, running: &Running, watch: &KindWatch) -> bool {
+        let mut running = running.lock();
+        if watch.is_held() {
+            return false;
+        }
+        running.0.remove(&watch.at());
+        let others: Vec<&(Scope, Kind)> = running.0.keys().collect();
+        let is_shown = |key: &ObjectKey| others.iter().any(|(scope, kind)| covers(scope, kind, key));
+        self.index.forget(|key| watch.covers(key) && !is_shown(key));
+        true
+    }
+
     /// A clone that does not keep the watches alive by itself.
     fn clone_for_watch(&self) -> Self {
         Self { running: Arc::default(), ..self.clone() }
     }
+}
+
+impl Shared {
+    fn subscribe(&self) -> (watch::Receiver<WatchState>, WatchHold) {
+        (self.state.subscribe(), WatchHold { _held: self.held.subscribe() })
+    }
+}
+
+/// Whether a watch shows an object, whichever version it is watched in.
+fn covers(scope: &Scope, kind: &Kind, key: &ObjectKey) -> bool {
+    *key.group == *kind.resource.group
+        && *key.kind == *kind.resource.kind
+        && scope.namespace.as_ref().is_none_or(|namespace| key.namespace.as_ref() == Some(namespace))
 }

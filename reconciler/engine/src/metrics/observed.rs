@@ -11,13 +11,13 @@ use prometheus_client::encoding::DescriptorEncoder;
 use tokio::sync::Semaphore;
 
 use super::states::{StateCounts, encode_gauge, to_gauge};
-use crate::cluster::Breaker;
 use crate::rollup::{Rollup, RollupInner};
+use crate::target::Target;
 
 /// What a term of leadership works with.
 #[derive(Debug)]
 pub struct TermFacts {
-    breaker: Breaker,
+    target: Target,
     writes: Arc<Semaphore>,
     limit: usize,
 }
@@ -40,8 +40,8 @@ impl Observed {
     }
 
     /// The semaphore must be all free.
-    pub(super) fn term(&self, breaker: Breaker, writes: Arc<Semaphore>) -> Arc<TermFacts> {
-        let term = Arc::new(TermFacts { breaker, limit: writes.available_permits(), writes });
+    pub(super) fn term(&self, target: Target, writes: Arc<Semaphore>) -> Arc<TermFacts> {
+        let term = Arc::new(TermFacts { target, limit: writes.available_permits(), writes });
         self.0.lock().term = Arc::downgrade(&term);
         term
     }
@@ -71,8 +71,10 @@ impl Collector for Observed {
 }
 
 fn encode_term(encoder: &mut DescriptorEncoder<'_>, term: &TermFacts) -> Result<(), fmt::Error> {
-    let reachable = i64::from(!term.breaker.is_open());
+    let reachable = i64::from(!term.target.cluster.breaker().is_open());
     encode_gauge(encoder, "api_server_reachable", "Whether writes are let through to the API server", reachable)?;
+    let watches = to_gauge(term.target.watch_cache.watches());
+    encode_gauge(encoder, "object_watches", "Watches of kinds of objects that runtimes have", watches)?;
     let running = term.limit.saturating_sub(term.writes.available_permits());
     encode_gauge(encoder, "writes_running", "Writes that are under way", to_gauge(running))?;
     encode_gauge(encoder, "writes_limit", "How many writes may be under way", to_gauge(term.limit))

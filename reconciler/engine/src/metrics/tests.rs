@@ -1,6 +1,10 @@
 use futures::FutureExt as _;
+use kube::Config;
+use reeve_process::Gate;
 
 use super::*;
+use crate::clock::Clock;
+use crate::cluster::Cluster;
 
 fn page(metrics: &Metrics) -> String {
     let page = reeve_process::metrics::Metrics::new("reeve");
@@ -19,14 +23,17 @@ fn value(metrics: &Metrics, series: &str) -> Option<i64> {
 fn what_a_term_works_with_leaves_the_page_with_it() {
     let metrics = Metrics::default();
     assert_eq!(value(&metrics, "reeve_api_server_reachable"), None);
-    let (breaker, writes) = (Breaker::default(), Arc::new(Semaphore::new(4)));
-    let term = metrics.observe_term(breaker.clone(), writes.clone());
+    let gate = Gate::always_open().term().unwrap();
+    let cluster = Cluster::new(gate, Config::new(http::Uri::from_static("http://localhost"))).unwrap();
+    let (target, writes) = (Target::new(cluster.clone(), Clock::system()), Arc::new(Semaphore::new(4)));
+    let term = metrics.observe_term(&target, writes.clone());
     let slot = writes.try_acquire().unwrap();
     assert_eq!(value(&metrics, "reeve_writes_running"), Some(1));
     assert_eq!(value(&metrics, "reeve_writes_limit"), Some(4));
+    assert_eq!(value(&metrics, "reeve_object_watches"), Some(0));
     assert_eq!(value(&metrics, "reeve_api_server_reachable"), Some(1));
     for _ in 0..5 {
-        breaker.failed(jiff::Timestamp::UNIX_EPOCH);
+        cluster.breaker().failed(jiff::Timestamp::UNIX_EPOCH);
     }
     assert_eq!(value(&metrics, "reeve_api_server_reachable"), Some(0));
     drop((slot, term));

@@ -20,8 +20,9 @@ impl Changes {
     pub(super) fn of(targets: &Targets, owner: &Owner, wanted: &Wanted) -> Self {
         let subscribe = |(target, of): (&crate::target::Target, &'static [_])| {
             let wanted = wanted.clone();
-            let interest =
-                move |key: &ObjectKey| wanted.get(key).filter(|(_, target)| of.contains(target)).map(|(want, _)| want);
+            let interest = move |key: &ObjectKey| {
+                wanted.get(key).filter(|wanted| of.contains(&wanted.target)).map(|wanted| wanted.want)
+            };
             target.watch_cache.subscribe(owner.clone(), Some(Arc::new(interest)))
         };
         Self(targets.each().map(subscribe).collect())

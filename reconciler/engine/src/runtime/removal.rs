@@ -104,7 +104,7 @@ async fn remove_one(
         return Ok(removed(&entry, Gone::Before));
     };
     let scope = ctx.scope(&applier.account, target, key);
-    applier.watch_cache.watch(&scope, &kind).await?;
+    ctx.watch(target, scope, &kind).await?;
     let live = match removal {
         Removal::Settle | Removal::Forget => {
             let there = applier.settled(key, &kind).await?;
@@ -233,7 +233,7 @@ pub(super) async fn watch_entries(
             continue;
         }
         if let Some(kind) = served(ctx, key, entry).await? {
-            let watched = ctx.targets.of(entry.target).watch_cache.watch(&scope, &kind).await;
+            let watched = ctx.watch(entry.target, scope, &kind).await;
             watched.map_err(|failure| ReconcileError::from(failure).about(key))?;
         }
     }

@@ -224,7 +224,7 @@ impl ComponentRun {
                 continue;
             }
             let kind = applier.kind(object).await?;
-            applier.watch_cache.watch(&scope, &kind).await?;
+            self.ctx.watch(self.spec.desired.target, scope, &kind).await?;
         }
         Ok(())
     }

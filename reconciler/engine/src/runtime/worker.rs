@@ -21,7 +21,7 @@ use super::machine::{Count, Effect, Event, Machine, Task, TaskEnd, Work};
 use super::removal;
 use super::run::{ComponentRun, Report};
 use super::status_writer::StatusWriter;
-use super::{Budget, Changes, Context, ControlPlaneRules, Wanted};
+use super::{Budget, Changes, Context, ControlPlaneRules, Wanted, Watched};
 use crate::api_error::ApiError;
 use crate::clock::Clock;
 use crate::cluster::Cluster;
@@ -197,6 +197,9 @@ impl Worker {
     /// A task ended. A handle keeps the memory of its task, which is large.
     fn finished(&mut self, id: tokio::task::Id, ended: TaskEnd) -> Event {
         self.running.retain(|_, handle| handle.id() != id);
+        if self.tasks.is_empty() {
+            self.ctx.release_watches();
+        }
         Event::TaskFinished(Box::new(ended))
     }
 
@@ -357,6 +360,7 @@ fn context(setup: &Setup, runtime: Arc<str>, inventory: InventoryWriter, object:
         contests: Contests::default(),
         metrics: setup.metrics.clone(),
         wanted: Wanted::default(),
+        watched: Watched::default(),
         rollup,
         spec,
     }

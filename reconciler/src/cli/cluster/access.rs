@@ -1,17 +1,19 @@
 //! A cluster as the controller sees it, for commands that say what the controller would do. Nothing is written.
 
+use std::collections::HashMap;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
 use kube::{Api, Client};
+use parking_lot::Mutex;
 use reeve_crds::runtime_component::ComponentTarget;
 use reeve_process::Gate;
 use reeve_reconciler_engine::api_error::ApiError;
 use reeve_reconciler_engine::clock::Clock;
-use reeve_reconciler_engine::cluster::{Cluster, KindsError};
+use reeve_reconciler_engine::cluster::{Cluster, Kind, KindsError};
 use reeve_reconciler_engine::inventory::{Inventory, InventoryError, InventoryWriter, Store, Stores, inventory_of};
-use reeve_reconciler_engine::live::WatchCache;
+use reeve_reconciler_engine::live::{WatchCache, WatchHold};
 use reeve_reconciler_engine::owner::Owner;
 
 use super::connection::configure;
@@ -24,6 +26,7 @@ use crate::cli::failure::Failure;
 pub(in crate::cli) struct ClusterAccess {
     pub(in crate::cli) cluster: Cluster,
     pub(in crate::cli) watch_cache: WatchCache,
+    holds: Mutex<HashMap<Kind, WatchHold>>,
     client: Client,
     /// Where the Runtimes and their inventories are.
     pub(in crate::cli) namespace: String,
@@ -41,12 +44,25 @@ impl ClusterAccess {
         let cluster = Cluster::new(term, config).map_err(|error| refused("make a client", &error))?;
         let client = cluster.own().map_err(|error| refused("make a client", &error))?;
         let watch_cache = WatchCache::new(cluster.clone(), Clock::system());
-        Ok(Self { cluster, watch_cache, client, namespace, server, limit: args.request_timeout })
+        Ok(Self {
+            cluster,
+            watch_cache,
+            holds: Mutex::default(),
+            client,
+            namespace,
+            server,
+            limit: args.request_timeout,
+        })
     }
 
     /// What the objects of a runtime call it.
     pub(in crate::cli) fn owner(&self, runtime: &str) -> Owner {
         Owner::new(&self.namespace, runtime)
+    }
+
+    /// Goes on watching a kind to the end.
+    pub(in crate::cli) fn hold(&self, kind: Kind, hold: WatchHold) {
+        self.holds.lock().insert(kind, hold);
     }
 
     /// What the inventory says of a runtime.

@@ -177,7 +177,7 @@ async fn watch(
         match access.in_time(DOING, access.cluster.kinds().find(&api_version, &kind)).await? {
             Ok(found) => {
                 let seen = access.in_time(DOING, access.watch_cache.watch(&scope, &found)).await?;
-                seen.map_err(|failure| access.blind(failure.reason.as_str(), &failure.message))?;
+                access.hold(found, seen.map_err(|failure| access.blind(failure.reason.as_str(), &failure.message))?);
             }
             Err(KindsError::Missing { .. }) => {}
             Err(error) => return Err(access.without_kinds(&error)),

@@ -1,6 +1,6 @@
 //! One watch, from its first listing on: takes in what it sees and mends itself.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use futures::{Stream, StreamExt as _};
 use jiff::Timestamp;
@@ -15,7 +15,7 @@ use reeve_renderer_objects::bundle::MANAGED_BY;
 use reeve_renderer_objects::key::ObjectKey;
 use tokio::sync::watch;
 
-use super::{Scope, WatchCache, WatchFailure};
+use super::{Running, Scope, Shared, UNUSED_AT_MOST, WatchCache, WatchFailure, covers};
 use crate::api_error::ApiError;
 use crate::clock::since;
 use crate::cluster::Kind;
@@ -36,7 +36,7 @@ pub(super) struct KindWatch {
     watch_cache: WatchCache,
     scope: Scope,
     kind: Kind,
-    state: Arc<watch::Sender<WatchState>>,
+    shared: Shared,
     /// Why changes are no longer seen, as it was told last.
     told: Mutex<Option<String>>,
 }
@@ -47,17 +47,48 @@ impl KindWatch {
             watch_cache,
             scope,
             kind,
-            state: Arc::new(watch::Sender::new(WatchState::Listing)),
+            shared: Shared {
+                state: Arc::new(watch::Sender::new(WatchState::Listing)),
+                held: Arc::new(watch::Sender::new(())),
+            },
             told: Mutex::default(),
         }
     }
 
-    /// How far it is.
-    pub(super) fn state(&self) -> Arc<watch::Sender<WatchState>> {
-        self.state.clone()
+    pub(super) fn shared(&self) -> Shared {
+        self.shared.clone()
     }
 
-    pub(super) async fn run(self, client: Client) {
+    /// What it watches.
+    pub(super) fn at(&self) -> (Scope, Kind) {
+        (self.scope.clone(), self.kind.clone())
+    }
+
+    pub(super) fn is_held(&self) -> bool {
+        self.shared.held.receiver_count() > 0
+    }
+
+    /// Watches for as long as somebody has need of it.
+    pub(super) async fn run(self, client: Client, running: Weak<Running>) {
+        tokio::select! {
+            () = self.watch(client) => {}
+            () = self.until_unused(&running) => {}
+        }
+    }
+
+    /// Resolves when nobody has held it for a while, and it is taken out.
+    async fn until_unused(&self, running: &Weak<Running>) {
+        loop {
+            self.shared.held.closed().await;
+            self.watch_cache.clock.sleep(UNUSED_AT_MOST).await;
+            let ended = running.upgrade().is_none_or(|running| self.watch_cache.end(&running, self));
+            if ended {
+                return;
+            }
+        }
+    }
+
+    async fn watch(&self, client: Client) {
         let mut backoff = WatchBackoff::default();
         loop {
             let config = watcher::Config::default().labels(&selector());
@@ -189,18 +220,18 @@ impl KindWatch {
     /// Resolves when objects were judged by rules that changed since.
     async fn outdated(&self) {
         // The sender is our own.
-        let _ = self.state.subscribe().wait_for(|state| matches!(state, WatchState::Outdated)).await;
+        let _ = self.shared.state.subscribe().wait_for(|state| matches!(state, WatchState::Outdated)).await;
     }
 
     /// Resolves when somebody asks for what was told to fail.
     async fn asked(&self) {
         // The sender is our own.
-        let _ = self.state.subscribe().wait_for(|state| !matches!(state, WatchState::Failing(_))).await;
+        let _ = self.shared.state.subscribe().wait_for(|state| !matches!(state, WatchState::Failing(_))).await;
     }
 
     /// Goes on, unless what was seen so far is outdated: only a listing that begins later makes up for that.
     fn turn(&self, next: WatchState) {
-        self.state.send_if_modified(|state| {
+        self.shared.state.send_if_modified(|state| {
             let is_outdated = matches!(state, WatchState::Outdated) && matches!(next, WatchState::Watching);
             if !is_outdated {
                 *state = next;
@@ -219,7 +250,7 @@ impl KindWatch {
     /// listing again. True if it was told.
     async fn fail(&self, api_error: &ApiError, began: Timestamp) -> bool {
         tracing::debug!(kind = %self.kind.resource.kind, reason = api_error.reason.as_str(), "watch broke off: {}", api_error.message);
-        let passes = match *self.state.borrow() {
+        let passes = match *self.shared.state.borrow() {
             WatchState::Listing | WatchState::Outdated => true,
             WatchState::Failing(_) => false,
             WatchState::Watching => {
@@ -259,7 +290,7 @@ impl KindWatch {
     }
 
     fn report_failure(&self, api_error: &ApiError) {
-        self.state.send_replace(WatchState::Failing(WatchFailure {
+        self.shared.state.send_replace(WatchState::Failing(WatchFailure {
             kind: self.kind.resource.kind.clone(),
             account: self.scope.account.clone(),
             reason: api_error.reason,
@@ -267,10 +298,8 @@ impl KindWatch {
         }));
     }
 
-    fn covers(&self, key: &ObjectKey) -> bool {
-        *key.group == *self.kind.resource.group
-            && *key.kind == *self.kind.resource.kind
-            && self.scope.namespace.as_ref().is_none_or(|namespace| key.namespace.as_ref() == Some(namespace))
+    pub(super) fn covers(&self, key: &ObjectKey) -> bool {
+        covers(&self.scope, &self.kind, key)
     }
 
     fn key(&self, metadata: &ObjectMeta) -> ObjectKey {

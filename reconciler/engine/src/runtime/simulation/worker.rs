@@ -106,8 +106,10 @@ impl ModelWorker {
         let owner = Owner::new(super::fleet::NAMESPACE, name);
         let wanted = Wanted::default();
         let interest = wanted.clone();
-        let changed_keys = index
-            .subscribe(owner.clone(), Some(Arc::new(move |key: &ObjectKey| interest.get(key).map(|(want, _)| want))));
+        let changed_keys = index.subscribe(
+            owner.clone(),
+            Some(Arc::new(move |key: &ObjectKey| interest.get(key).map(|wanted| wanted.want))),
+        );
         let suspended = found.iter().filter(|found| found.suspended).map(|found| found.name.clone());
         let suspended = suspended.collect();
         Self {
