@@ -11,19 +11,23 @@ use std::time::Duration;
 use jiff::Timestamp;
 use kube::{Client, Config};
 use parking_lot::Mutex;
+use reeve_crds::{Inventory, RuntimeComponent};
 use reeve_process::Term;
 use reeve_process::gate::{AuthStatus, GatedClientError};
 
+use crate::api_error::ApiError;
 use crate::clock::after;
 
 mod breaker;
 mod in_flight;
 mod kinds;
+mod lists;
 mod probe;
 
 pub use breaker::Breaker;
 pub(crate) use in_flight::InFlightWrites;
 pub use kinds::{Kind, Kinds, KindsError, Served};
+use lists::{Lists, OfRuntime};
 
 /// An answer that is the metadata alone, or the whole object.
 pub(crate) const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
@@ -71,6 +75,8 @@ struct Inner {
     breaker: Breaker,
     in_flight: InFlightWrites,
     acceptance: AuthStatus,
+    pages: Lists<Inventory>,
+    components: Lists<RuntimeComponent>,
     /// Version of Kubernetes, and when it was asked for.
     version: tokio::sync::Mutex<Option<(Timestamp, String)>>,
 }
@@ -91,7 +97,18 @@ impl Cluster {
         let clients = Mutex::new(HashMap::from([(Account::Own, own.clone())]));
         let (kinds, breaker, in_flight) = (Kinds::new(own), Breaker::default(), InFlightWrites::default());
         let version = tokio::sync::Mutex::default();
-        Ok(Self(Arc::new(Inner { term, config, clients, kinds, breaker, in_flight, acceptance, version })))
+        Ok(Self(Arc::new(Inner {
+            term,
+            config,
+            clients,
+            kinds,
+            breaker,
+            in_flight,
+            acceptance,
+            pages: Lists::default(),
+            components: Lists::default(),
+            version,
+        })))
     }
 
     /// A client of Reeve itself.
@@ -123,6 +140,26 @@ impl Cluster {
         let own = self.own().map_err(|error| kube::Error::Service(error.into()))?;
         let found = own.apiserver_version().await?.git_version;
         Ok(version.insert((now, found)).1.clone())
+    }
+
+    /// The inventory pages of a runtime.
+    pub async fn pages(&self, namespace: &str, runtime: &Arc<str>) -> Result<Vec<Inventory>, ApiError> {
+        self.list(&self.0.pages, namespace, runtime).await
+    }
+
+    /// The components of a runtime.
+    pub async fn components(&self, namespace: &str, runtime: &Arc<str>) -> Result<Vec<RuntimeComponent>, ApiError> {
+        self.list(&self.0.components, namespace, runtime).await
+    }
+
+    async fn list<K: OfRuntime>(
+        &self,
+        lists: &Lists<K>,
+        namespace: &str,
+        runtime: &Arc<str>,
+    ) -> Result<Vec<K>, ApiError> {
+        let own = self.own().map_err(|error| ApiError::of(&kube::Error::Service(error.into())))?;
+        lists.of(&own, namespace, runtime).await
     }
 
     /// What the API server serves.

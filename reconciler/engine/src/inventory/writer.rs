@@ -12,13 +12,14 @@ use std::time::Duration;
 use http::Method;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
-use kube::api::{ListParams, ObjectMeta};
+use kube::Api;
+use kube::api::ObjectMeta;
 use kube::core::PartialObjectMeta;
-use kube::{Api, Client};
 use parking_lot::{Mutex, MutexGuard};
 use reeve_crds::Reason;
 use reeve_crds::runtime_component::ComponentTarget;
 use reeve_crds::{Inventory as InventoryPage, InventorySpec, Runtime};
+use reeve_process::gate::GatedClientError;
 use reeve_renderer_objects::bundle::RUNTIME_LABEL;
 use reeve_renderer_objects::key::ObjectKey;
 use tokio::sync::{Notify, watch};
@@ -27,7 +28,7 @@ use super::{Change, Entry, Inventory, Stored};
 use crate::FIELD_MANAGER;
 use crate::api_error::ApiError;
 use crate::clock::Clock;
-use crate::cluster::{JSON, METADATA_ONLY};
+use crate::cluster::{Cluster, JSON, METADATA_ONLY};
 use crate::owner::Owner;
 
 /// How long an outcome may wait to be written down. A page is dear to the API server, which looks at every entry of it.
@@ -120,23 +121,24 @@ impl Pending {
 }
 
 /// What another runtime says that it has: nothing, if its Runtime is gone.
-pub async fn inventory_of(client: &Client, owner: &Owner) -> Result<Inventory, kube::Error> {
-    let runtimes: Api<Runtime> = Api::namespaced(client.clone(), owner.namespace());
-    match runtimes.get_metadata_opt(owner.runtime()).await? {
-        Some(_) => pages_of(client, owner).await,
+pub async fn inventory_of(cluster: &Cluster, owner: &Owner) -> Result<Inventory, ApiError> {
+    let own = cluster.own().map_err(|error| ApiError::of(&kube::Error::Service(error.into())))?;
+    let runtimes: Api<Runtime> = Api::namespaced(own, owner.namespace());
+    match runtimes.get_metadata_opt(owner.runtime()).await.map_err(|error| ApiError::of(&error))? {
+        Some(_) => pages_of(cluster, owner).await,
         None => Ok(Inventory::load(owner.runtime().into(), Vec::new())),
     }
 }
 
 /// What the pages in a cluster say that another runtime has there, wherever its Runtime is.
-pub async fn pages_of(client: &Client, owner: &Owner) -> Result<Inventory, kube::Error> {
-    let pages = list(&Api::namespaced(client.clone(), owner.namespace()), owner.runtime()).await?;
-    Ok(Inventory::load(owner.runtime().into(), pages))
+pub async fn pages_of(cluster: &Cluster, owner: &Owner) -> Result<Inventory, ApiError> {
+    let runtime: Arc<str> = owner.runtime().into();
+    let pages = cluster.pages(owner.namespace(), &runtime).await?;
+    Ok(Inventory::load(runtime, pages.into_iter().map(stored)))
 }
 
-async fn list(api: &Api<InventoryPage>, runtime: &str) -> Result<Vec<(InventorySpec, Stored)>, kube::Error> {
-    let pages = api.list(&ListParams::default().fields(&format!("spec.runtime={runtime}"))).await?;
-    Ok(pages.items.into_iter().map(|page| (page.spec, page.metadata.into())).collect())
+fn stored(page: InventoryPage) -> (InventorySpec, Stored) {
+    (page.spec, page.metadata.into())
 }
 
 /// Where the pages of the runtimes of a namespace are: in the cluster that their objects are in.
@@ -146,10 +148,18 @@ pub struct Stores(Vec<Store>);
 /// The pages that one cluster has.
 #[derive(Clone, Debug)]
 pub struct Store {
-    /// Pages of all runtimes of a namespace.
-    pub api: Api<InventoryPage>,
-    /// Of which targets.
-    pub of: &'static [ComponentTarget],
+    cluster: Cluster,
+    namespace: Arc<str>,
+    api: Api<InventoryPage>,
+    of: &'static [ComponentTarget],
+}
+
+impl Store {
+    /// The pages of these targets, of all runtimes of a namespace.
+    pub fn new(cluster: &Cluster, namespace: &str, of: &'static [ComponentTarget]) -> Result<Self, GatedClientError> {
+        let api = Api::namespaced(cluster.own()?, namespace);
+        Ok(Self { cluster: cluster.clone(), namespace: namespace.into(), api, of })
+    }
 }
 
 impl FromIterator<Store> for Stores {
@@ -170,11 +180,10 @@ impl InventoryWriter {
     /// Reads the pages of a runtime.
     pub async fn load(stores: &Stores, runtime: Arc<str>) -> Result<Self, InventoryError> {
         let mut pages = Vec::new();
-        for Store { api, of } in &stores.0 {
-            let listed = list(api, &runtime)
-                .await
-                .map_err(|error| InventoryError::Read { runtime: runtime.clone(), api_error: ApiError::of(&error) })?;
-            pages.extend(listed.into_iter().filter(|(page, _)| of.contains(&page.target)));
+        for Store { cluster, namespace, of, .. } in &stores.0 {
+            let listed = cluster.pages(namespace, &runtime).await;
+            let listed = listed.map_err(|api_error| InventoryError::Read { runtime: runtime.clone(), api_error })?;
+            pages.extend(listed.into_iter().filter(|page| of.contains(&page.spec.target)).map(stored));
         }
         Ok(Self::new(Inventory::load(runtime, pages)))
     }

@@ -70,11 +70,10 @@ impl Context {
         if owner.namespace().is_empty() {
             return all();
         }
-        let Ok(own) = cluster.own() else { return all() };
         let inventory = if self.targets.has_runtimes(target) {
-            inventory_of(&own, owner).await
+            inventory_of(cluster, owner).await
         } else {
-            pages_of(&own, owner).await
+            pages_of(cluster, owner).await
         };
         match inventory {
             Ok(inventory) => keys.iter().filter(|key| inventory.get(key).is_some()).map(|key| (*key).clone()).collect(),

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures::future::join_all;
-use kube::api::ListParams;
-use kube::{Api, Client};
+use kube::Client;
 use reeve_crds::runtime_component::ComponentTarget;
 use reeve_crds::{Reason, Runtime, RuntimeComponent};
 use reeve_process::error_chain;
+use reeve_process::gate::GatedClientError;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
@@ -22,7 +22,6 @@ use super::removal;
 use super::run::{ComponentRun, Report};
 use super::status_writer::StatusWriter;
 use super::{Budget, Changes, Context, ControlPlaneRules, Wanted, Watched};
-use crate::api_error::ApiError;
 use crate::clock::Clock;
 use crate::cluster::Cluster;
 use crate::error::ReconcileError;
@@ -103,10 +102,10 @@ impl Worker {
         let name: Arc<str> = object.metadata.name.as_deref().unwrap_or_default().into();
         let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
         let inventory = InventoryWriter::load(&stores(&setup.targets, namespace)?, name.clone()).await?;
-        let status_writer = StatusWriter::new(own.clone(), object, setup.clock.clone());
+        let status_writer = StatusWriter::new(own, object, setup.clock.clone());
         inventory.disown();
         let now = setup.clock.now();
-        let listed = components(own, namespace, &name).await?;
+        let listed = components(&setup.targets.home.cluster, namespace, &name).await?;
         let found = listed.into_iter().map(|mut component| {
             let name: Arc<str> = component.spec.component.as_str().into();
             let mut state = ComponentState::new(name.clone(), component.status.clone().unwrap_or_default(), now);
@@ -336,15 +335,16 @@ impl Worker {
 
 /// Where the pages of a runtime's inventory are.
 fn stores(targets: &Targets, namespace: &str) -> Result<Stores, ReconcileError> {
-    let store = |(target, of): (&Target, &'static [ComponentTarget])| {
-        let own = own_client(&target.cluster)?;
-        Ok(Store { api: Api::namespaced(own, namespace), of })
-    };
-    targets.each().map(store).collect()
+    let store = |(target, of): (&Target, &'static [ComponentTarget])| Store::new(&target.cluster, namespace, of);
+    targets.each().map(store).collect::<Result<_, _>>().map_err(|error| unreachable(&error))
 }
 
 fn own_client(cluster: &Cluster) -> Result<Client, ReconcileError> {
-    cluster.own().map_err(|error| ReconcileError::transient(Reason::Unreachable, error_chain(&error)))
+    cluster.own().map_err(|error| unreachable(&error))
+}
+
+fn unreachable(error: &GatedClientError) -> ReconcileError {
+    ReconcileError::transient(Reason::Unreachable, error_chain(error))
 }
 
 fn context(setup: &Setup, runtime: Arc<str>, inventory: InventoryWriter, object: &Runtime, rollup: Rollup) -> Context {
@@ -367,11 +367,12 @@ fn context(setup: &Setup, runtime: Arc<str>, inventory: InventoryWriter, object:
 }
 
 /// The components of a runtime as the cluster has them.
-async fn components(own: Client, namespace: &str, name: &str) -> Result<Vec<RuntimeComponent>, ReconcileError> {
-    let api: Api<RuntimeComponent> = Api::namespaced(own, namespace);
-    let listed = api.list(&ListParams::default().fields(&format!("spec.runtime={name}"))).await;
-    listed.map(|list| list.items).map_err(|error| {
-        let api_error = ApiError::of(&error);
+async fn components(
+    cluster: &Cluster,
+    namespace: &str,
+    name: &Arc<str>,
+) -> Result<Vec<RuntimeComponent>, ReconcileError> {
+    cluster.components(namespace, name).await.map_err(|api_error| {
         let message = format!("cannot list the components of {name}: {}", api_error.message);
         ReconcileError { transient: true, ..ReconcileError::of_request(message, api_error) }
     })

@@ -5,7 +5,6 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::{Api, Client};
 use parking_lot::Mutex;
 use reeve_crds::runtime_component::ComponentTarget;
 use reeve_process::Gate;
@@ -27,7 +26,6 @@ pub(in crate::cli) struct ClusterAccess {
     pub(in crate::cli) cluster: Cluster,
     pub(in crate::cli) watch_cache: WatchCache,
     holds: Mutex<HashMap<Kind, WatchHold>>,
-    client: Client,
     /// Where the Runtimes and their inventories are.
     pub(in crate::cli) namespace: String,
     server: String,
@@ -42,17 +40,8 @@ impl ClusterAccess {
         let server = config.cluster_url.to_string().trim_end_matches('/').to_owned();
         let term = Gate::always_open().term().map_err(|error| refused("begin", &error))?;
         let cluster = Cluster::new(term, config).map_err(|error| refused("make a client", &error))?;
-        let client = cluster.own().map_err(|error| refused("make a client", &error))?;
         let watch_cache = WatchCache::new(cluster.clone(), Clock::system());
-        Ok(Self {
-            cluster,
-            watch_cache,
-            holds: Mutex::default(),
-            client,
-            namespace,
-            server,
-            limit: args.request_timeout,
-        })
+        Ok(Self { cluster, watch_cache, holds: Mutex::default(), namespace, server, limit: args.request_timeout })
     }
 
     /// What the objects of a runtime call it.
@@ -68,8 +57,8 @@ impl ClusterAccess {
     /// What the inventory says of a runtime.
     pub(in crate::cli) async fn inventory(&self, runtime: &Arc<str>) -> Result<Inventory, Failure> {
         const DOING: &str = "read the inventory";
-        let api = Api::namespaced(self.client.clone(), &self.namespace);
-        let stores = Stores::from_iter([Store { api, of: ComponentTarget::ALL }]);
+        let store = Store::new(&self.cluster, &self.namespace, ComponentTarget::ALL);
+        let stores = Stores::from_iter([store.map_err(|error| refused("make a client", &error))?]);
         let load = async || InventoryWriter::load(&stores, runtime.clone()).await;
         let pause = |error: &InventoryError| match error {
             InventoryError::Read { api_error, .. } => api_error.retry_after,
@@ -86,8 +75,8 @@ impl ClusterAccess {
     }
 
     /// What another runtime says that it has.
-    pub(in crate::cli) async fn inventory_of(&self, owner: &Owner) -> Result<Result<Inventory, kube::Error>, Failure> {
-        Ok(self.in_time("read the inventory of another runtime", inventory_of(&self.client, owner)).await?)
+    pub(in crate::cli) async fn inventory_of(&self, owner: &Owner) -> Result<Result<Inventory, ApiError>, Failure> {
+        Ok(self.in_time("read the inventory of another runtime", inventory_of(&self.cluster, owner)).await?)
     }
 
     /// That the cluster could not be looked at.

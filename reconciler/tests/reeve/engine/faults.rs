@@ -3,15 +3,13 @@
 use jiff::Timestamp;
 use k8s_openapi::api::authentication::v1::TokenRequest;
 use k8s_openapi::api::core::v1::{ConfigMap, ServiceAccount};
+use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Api, Config};
 use reeve_crds::Reason;
 use reeve_crds::outcome::Outcome;
 use reeve_crds::{Inventory, Lenient, Runtime, State};
-use reeve_process::Gate;
 use reeve_reconciler_engine::clock::{Clock, ManualClock};
-use reeve_reconciler_engine::cluster::{Account, Cluster};
+use reeve_reconciler_engine::cluster::Account;
 use reeve_reconciler_engine::live::{Scope, WatchCache};
 use reeve_tests::{ControlPlane, Forwarder, eventually, until};
 use serde_json::json;
@@ -176,9 +174,7 @@ async fn a_watch_that_failed_is_tried_when_somebody_asks_for_it_not_when_it_has_
     let fixture = Fixture::new("asked").await;
     let refused = Rule::RefuseReads { code: 403, path: "/api/v1/configmaps".to_owned(), times: 1 };
     let proxy = Proxy::start(&fixture.cluster, refused).await;
-    let kubeconfig = Kubeconfig::read_from(proxy.kubeconfig(fixture.data.path())).unwrap();
-    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
-    let cluster = Cluster::new(Gate::always_open().term().unwrap(), config).unwrap();
+    let cluster = proxy.engine_cluster(fixture.data.path()).await;
     // A clock that stands still: no rest is ever over.
     let hub = WatchCache::new(cluster.clone(), Clock::new(ManualClock::new(Timestamp::UNIX_EPOCH)));
     let scope = Scope { account: Account::Own, namespace: None };

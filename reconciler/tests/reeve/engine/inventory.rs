@@ -1,13 +1,18 @@
 //! The pages of an inventory are there as long as their Runtime is, and until its objects are seen to, whoever deletes what.
 
+use std::sync::Arc;
+
+use futures::FutureExt as _;
+use futures::future::join_all;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{DeleteParams, ObjectMeta, Patch, PatchParams};
+use kube::api::{DeleteParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Resource as _, ResourceExt as _};
 use reeve_crds::{Inventory, Runtime, RuntimeComponent};
 use reeve_tests::until;
 use serde_json::json;
 
 use super::fixture::{Fixture, config};
+use super::proxy::{Proxy, Rule};
 use super::reeve::Reeve;
 
 impl Fixture {
@@ -105,4 +110,53 @@ async fn a_page_of_a_runtime_at_rest_that_somebody_deletes_comes_back_with_all_i
         let is_back = |page: &Inventory| page.uid() != before && page.spec.entries.len() == 2;
         until(&api, &page, "the page is back", is_back).await;
     }
+}
+
+/// Looks at a question once, without an answer.
+fn ask<T>(question: &mut (impl Future<Output = T> + Unpin)) {
+    assert!(question.now_or_never().is_none());
+}
+
+#[tokio::test]
+async fn what_is_stored_of_many_runtimes_is_listed_once_for_all_who_ask() {
+    let fixture = Fixture::new("listed").await;
+    let runtimes: Vec<Arc<str>> = (0..40).map(|number| format!("runtime-{number}").into()).collect();
+    for runtime in &runtimes {
+        let spec = serde_json::from_value(json!({ "runtime": &**runtime })).unwrap();
+        let page = Inventory::new(&format!("{runtime}.0"), spec);
+        fixture.api::<Inventory>().create(&PostParams::default(), &page).await.unwrap();
+    }
+    let proxy = Proxy::start(&fixture.cluster, Rule::Pass).await;
+    let cluster = proxy.engine_cluster(fixture.data.path()).await;
+    let pages = |runtime: &Arc<str>| {
+        let (cluster, namespace, runtime) = (cluster.clone(), fixture.namespace.clone(), runtime.clone());
+        async move {
+            let pages = cluster.pages(&namespace, &runtime).await.unwrap();
+            assert_eq!(pages.iter().map(kube::ResourceExt::name_any).collect::<Vec<_>>(), [format!("{runtime}.0")]);
+        }
+    };
+    join_all(runtimes.iter().map(&pages)).await;
+    // The first one asks alone.
+    assert_eq!(proxy.requests(), 2);
+    // A few are asked for one by one, since there may be very many others.
+    join_all(runtimes[..4].iter().map(&pages)).await;
+    assert_eq!(proxy.requests(), 6);
+}
+
+#[tokio::test]
+async fn who_waits_for_somebody_who_gives_up_is_answered_all_the_same() {
+    let fixture = Fixture::new("given-up").await;
+    let proxy = Proxy::start(&fixture.cluster, Rule::Pass).await;
+    let cluster = proxy.engine_cluster(fixture.data.path()).await;
+    let runtime: Arc<str> = "nobody".into();
+    let pages = || Box::pin(cluster.pages(&fixture.namespace, &runtime));
+    let (mut first, mut second, mut third) = (pages(), pages(), pages());
+    for question in [&mut first, &mut second, &mut third] {
+        ask(question);
+    }
+    // Whoever asks next asks for both that wait.
+    drop(first);
+    ask(&mut second);
+    drop(second);
+    assert!(third.await.unwrap().is_empty());
 }

@@ -13,8 +13,10 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use kube::Client;
 use kube::client::Body;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use reeve_process::Gate;
 use reeve_tests::Cluster;
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, watch};
@@ -131,6 +133,13 @@ impl Proxy {
     /// Resolves when the write was reached at which everything stops, or that is late.
     pub(crate) async fn reached(&self) {
         self.state.reached.notified().await;
+    }
+
+    /// The cluster as the engine sees it through here.
+    pub(crate) async fn engine_cluster(&self, folder: &std::path::Path) -> reeve_reconciler_engine::cluster::Cluster {
+        let kubeconfig = Kubeconfig::read_from(self.kubeconfig(folder)).unwrap();
+        let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
+        reeve_reconciler_engine::cluster::Cluster::new(Gate::always_open().term().unwrap(), config).unwrap()
     }
 
     /// A kubeconfig that leads here.
