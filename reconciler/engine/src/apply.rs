@@ -31,7 +31,7 @@ mod redact;
 mod remove;
 
 use contend::fenced;
-pub use dry_run::DryRun;
+pub use dry_run::{DryRun, dry_run};
 pub use error::ApplyError;
 use redact::redact;
 pub use remove::Gone;

@@ -12,13 +12,15 @@ use reeve_crds::runtime_component::ComponentTarget;
 use reeve_crds::{InventoryEntry, InventorySpec, Lenient, ObjectRef};
 use reeve_renderer_objects::key::ObjectKey;
 
+mod pages;
 #[cfg(test)]
 mod tests;
 mod writer;
 
+pub use pages::{Pages, Store, Stores, inventory_of, pages_of};
 #[cfg(test)]
 pub(crate) use writer::Pending;
-pub use writer::{InventoryError, InventoryWriter, Pages, Store, Stores, inventory_of, pages_of};
+pub use writer::{InventoryError, InventoryWriter};
 
 /// What is known of one applied object.
 #[derive(Clone, Debug, PartialEq, Eq)]

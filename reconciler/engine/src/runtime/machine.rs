@@ -4,31 +4,44 @@
 //! [`Observed`], and what it decides comes back as effects. The worker is the shell that turns IO into events and effects
 //! into IO; the simulation drives the same machine through random histories.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
-use reeve_crds::runtime::RuntimeStatus;
-use reeve_crds::{Reason, Runtime};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use reeve_crds::outcome::{HistoryEntry, Outcome};
+use reeve_crds::runtime::{Applier, RuntimeStatus};
+use reeve_crds::{Lenient, Reason, Runtime, State};
 use reeve_renderer_objects::key::ObjectKey;
+use tracing::info;
 
 use super::capabilities::CapabilityReport;
-use super::component::{ComponentState, Phase};
+use super::component::{ComponentState, Phase, job_under_way};
 use super::components::Components;
-use crate::clock::after;
+use super::status::{self, RuntimeFacts, counted, is_of};
+use super::status_writer::Urgency;
+use crate::clock::{after, since};
 use crate::desired::{Desired, DesiredComponent};
+use crate::notification::NotificationBody;
 use crate::owner::Owner;
 use crate::plan::{self, ComponentPlan, Rules};
+use crate::rollup::{RuntimeSummary, severity};
 
 mod effect;
 mod leaving;
 mod message;
+mod outbox;
 mod progress;
-mod report;
 
 use leaving::{Departure, Leaving};
+use outbox::Outbox;
 
 pub(super) use effect::{Count, Effect, Event, Observed, Task, TaskEnd, Work};
+
+/// How often the status of a whole runtime is put together while it is under way. It speaks of every component, and with
+/// many of them there is always one of which there is something new.
+const REPORT_EVERY: Duration = Duration::from_secs(1);
 
 /// A change of the whole runtime that is under way.
 #[derive(Clone, Copy, Debug)]
@@ -70,15 +83,13 @@ pub(super) struct Machine {
     last_reported: Timestamp,
     report_due: Option<Timestamp>,
     rollout: Option<Rollout>,
-    /// Components of whose repeated failure people were told.
-    failing: BTreeSet<Arc<str>>,
     next_full_check: Timestamp,
     handled: Option<String>,
     /// Components whose status may have changed.
     touched: BTreeSet<Arc<str>>,
     /// The time of the step, and what it has decided so far.
     now: Timestamp,
-    effects: Vec<Effect>,
+    outbox: Outbox,
 }
 
 impl Machine {
@@ -116,12 +127,11 @@ impl Machine {
             last_reported: Timestamp::default(),
             report_due: None,
             rollout: None,
-            failing: BTreeSet::new(),
             next_full_check: after(now, object.spec.drift.full_check_interval.into()),
             handled: None,
             touched: BTreeSet::new(),
             now,
-            effects: Vec::new(),
+            outbox: Outbox::default(),
             object: object.clone(),
         }
     }
@@ -144,9 +154,9 @@ impl Machine {
         self.report(view);
         if self.is_gone() {
             let delete = self.leaving.is_some_and(|leaving| leaving.why == Departure::Removed);
-            self.effects.push(Effect::Finalize { delete });
+            self.outbox.push(Effect::Finalize { delete });
         }
-        std::mem::take(&mut self.effects)
+        self.outbox.take_effects()
     }
 
     #[cfg(test)]
@@ -179,36 +189,8 @@ impl Machine {
         self.touched.extend(self.components.names_where(settling));
         if now >= self.next_full_check {
             self.next_full_check = after(now, self.object.spec.drift.full_check_interval.into());
-            self.effects.push(Effect::CheckAll);
+            self.outbox.push(Effect::CheckAll);
             self.check_capabilities();
-        }
-    }
-
-    fn begin_all(&mut self) {
-        for name in &self.components.names() {
-            self.begin(name);
-        }
-    }
-
-    /// Asks the cluster anew.
-    pub(super) fn check_capabilities(&mut self) {
-        let declared = self.object.spec.capabilities.clone().unwrap_or_default();
-        self.effects.push(Effect::CheckCapabilities(declared));
-    }
-
-    /// Takes in what was found. What the runtime's own components may yet bring is no news.
-    fn on_capabilities(&mut self, capabilities: CapabilityReport) {
-        if self.rollout.is_none() {
-            let message = capabilities.message();
-            let is_new = self.reported_capabilities.as_ref() != Some(&message);
-            if is_new && !capabilities.lacking.is_empty() {
-                self.emit(None, true, Reason::Incapable, &message);
-            }
-            self.reported_capabilities = Some(message);
-        }
-        if self.capabilities.as_ref() != Some(&capabilities) {
-            self.capabilities = Some(capabilities);
-            self.report_due = Some(self.now);
         }
     }
 
@@ -222,8 +204,193 @@ impl Machine {
         plan::component(desired, entries, view, &self.rules(), &|key| self.wanted.contains_key(key))
     }
 
-    fn emit(&mut self, component: Option<&Arc<str>>, warning: bool, reason: Reason, note: &str) {
-        let component = component.cloned();
-        self.effects.push(Effect::EmitEvent { component, warning, reason, note: note.to_owned() });
+    /// Writes what changed.
+    fn report(&mut self, view: &dyn Observed) {
+        let shown = self.status.state;
+        if self.desired.is_none() && shown.is_some() && self.suspended == (shown == Some(State::Suspended)) {
+            // Until Git has spoken, what was said last stands.
+            return;
+        }
+        let touched = std::mem::take(&mut self.touched);
+        if touched.is_empty() && self.desired.is_some() && self.status.state.is_some() && !self.status_is_stale() {
+            return;
+        }
+        let now = self.now;
+        let mut turns = Vec::new();
+        for name in touched {
+            let Some(record) = self.components.get_mut(&name) else { continue };
+            if record.verifying {
+                continue;
+            }
+            let busy = record.desired.clone().filter(|_| record.is_busy());
+            record.job = busy.and_then(|desired| job_under_way(&desired, view));
+            if matches!(record.phase, Phase::Settling { deadline } if record.is_late(deadline, now)) {
+                record.answer_request();
+            }
+            let spec = match (&record.desired, &record.spec) {
+                (Some(desired), _) => status::component_spec(&self.name, desired),
+                // On its way out it is what it was.
+                (None, Some(before)) => before.clone(),
+                (None, None) => continue,
+            };
+            let status = status::component(record, now);
+            if status == record.status && record.spec.as_ref() == Some(&spec) {
+                continue;
+            }
+            let before = record.status.state;
+            let turned = status.state != before;
+            let settled = !matches!(status.state, Some(State::Processing | State::Deleting));
+            let late = status.state == Some(State::Error) && record.error.is_none();
+            let failure = status.failure.clone().filter(|failure| late && record.is_new(failure, turned));
+            let is_well = status.state == Some(State::Ready);
+            let recovered = (turned || failure.is_some()) && is_well && record.failing_reason.take().is_some();
+            if let Some(failure) = &failure {
+                record.failing_reason = Some(outbox::reason_of(failure));
+            }
+            record.status = status.clone();
+            record.spec = Some(spec.clone());
+            if turned || failure.is_some() {
+                turns.push((name, failure, is_well, recovered));
+            }
+            let good = record.status.last_good.as_ref();
+            let changes = record.desired.as_ref().is_none_or(|desired| !good.is_some_and(|good| is_of(good, desired)));
+            let urgency = Urgency::of(before, turned, settled, changes);
+            self.outbox.push(Effect::PatchComponent(Box::new((spec, status)), urgency));
+        }
+        for (name, failure, is_well, recovered) in turns {
+            if recovered {
+                self.outbox.report_recovered(&name);
+            }
+            if let Some(failure) = failure {
+                self.outbox.report_late(&name, &failure, last_good(&self.status));
+            } else if is_well {
+                self.outbox.no_longer_fails(&name, &format!("{name} is ready again, and so is everything else"));
+            }
+        }
+        self.report_runtime(view);
     }
+
+    /// Whether it is being taken away. What is suspended is not, unless somebody deleted it.
+    fn is_leaving(&self) -> bool {
+        self.object.metadata.deletion_timestamp.is_some() || self.leaving.is_some() && !self.suspended
+    }
+
+    fn status_is_stale(&self) -> bool {
+        self.status.observed_generation != self.object.metadata.generation
+            || self.handled.is_some() && self.handled != self.status.last_handled_reconcile_at
+            || self.report_due.is_some_and(|due| due <= self.now)
+    }
+
+    /// Whether the whole is under way, as it says already, and was put together a moment ago.
+    fn may_wait(&self, now: Timestamp) -> bool {
+        let worst = self.components.iter().map(|record| record.state(now)).max_by_key(|state| severity(*state));
+        now < after(self.last_reported, REPORT_EVERY)
+            && !self.suspended
+            && self.leaving.is_none()
+            && [worst, self.status.state] == [Some(State::Processing); 2]
+    }
+
+    fn applier(&self) -> Applier {
+        Applier {
+            kind: Some(Lenient::Known(self.object.spec.target.kind)),
+            identity: Some(self.identity.clone()),
+            version: Some(reeve_process::version::VERSION.to_owned()),
+            kubernetes_version: self.capabilities.as_ref().map(|capabilities| capabilities.version.clone()),
+        }
+    }
+
+    fn report_runtime(&mut self, view: &dyn Observed) {
+        if self.components.iter().any(|record| record.verifying) {
+            return;
+        }
+        let now = self.now;
+        if self.may_wait(now) {
+            self.report_due = Some(after(self.last_reported, REPORT_EVERY));
+            return;
+        }
+        self.last_reported = now;
+        self.report_due = None;
+        let busy = self.components.iter().any(ComponentState::is_busy);
+        let facts = RuntimeFacts {
+            before: &self.status,
+            generation: self.object.metadata.generation,
+            desired: self.desired.as_deref().filter(|_| self.leaving.is_none()),
+            suspended: self.suspended.then_some(if self.source_suspended {
+                "its source is suspended or gone"
+            } else {
+                "spec.suspend is set"
+            }),
+            deleting: self.is_leaving(),
+            objects: view.entry_count(),
+            applier: self.applier(),
+            capabilities: self.capabilities.as_ref(),
+            handled: self.handled.clone().filter(|_| !busy),
+        };
+        let mut status = status::runtime(&facts, &self.components, now);
+        let state = status.state.unwrap_or_default();
+        if state == State::Ready {
+            // There will be nothing more for a while.
+            self.outbox.push(Effect::StoreInventory);
+            // What is suspended was not applied: the change goes on when it is resumed.
+            if !self.components.iter().any(|record| record.phase == Phase::Suspended) {
+                self.end_rollout(&mut status);
+            }
+        }
+        let message = status.conditions.iter().find(|condition| condition.type_ == "Ready");
+        let mut components = BTreeMap::new();
+        self.components.iter().for_each(|record| *components.entry(record.state(now)).or_default() += 1);
+        let message = message.map(|ready| ready.message.clone()).unwrap_or_default();
+        self.outbox.push(Effect::Summarize(RuntimeSummary { state, message, components }));
+        // That another process looks after it is no news by itself.
+        if (RuntimeStatus { applier: self.status.applier.clone(), ..status.clone() }) == self.status {
+            return;
+        }
+        let before = self.status.state;
+        let turned = status.state != before;
+        let settled = !matches!(state, State::Processing | State::Deleting);
+        self.status = status.clone();
+        let urgency = Urgency::of(before, turned, settled, self.rollout.is_some());
+        self.outbox.push(Effect::PatchRuntime(Box::new(status), urgency));
+    }
+
+    /// A change of the whole runtime is done.
+    fn end_rollout(&mut self, status: &mut RuntimeStatus) {
+        let Some(rollout) = self.rollout.take() else { return };
+        let Some(desired) = self.desired.clone() else { return };
+        let now = self.now;
+        let took = since(now, rollout.began);
+        // Its own components may have brought what was missing.
+        self.check_capabilities();
+        let millis = Duration::from_millis(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
+        let entry = HistoryEntry {
+            revision: desired.revision.shown.to_string(),
+            digest: desired.digest.to_string(),
+            version: None,
+            outcome: Lenient::Known(Outcome::Succeeded),
+            started_at: Some(Time(rollout.began)),
+            apply_time: None,
+            total_time: Some(Lenient::Known(millis.into())),
+            changes: Some(rollout.changes),
+            message: None,
+        };
+        status::remember(&mut status.history, entry);
+        let note = format!(
+            "{} is applied and healthy: {} changed in {}",
+            desired.revision.shown,
+            counted(rollout.changes, "object"),
+            reeve_crds::Duration::from(millis)
+        );
+        info!(revision = %desired.revision.shown, changes = rollout.changes, milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX), "applied");
+        self.outbox.emit(None, false, Reason::Applied, &note);
+        self.outbox.push(Effect::Count(Count::RolledOut(took)));
+        self.outbox.push(Effect::Notify(NotificationBody::Applied {
+            revision: desired.revision.shown.to_string(),
+            message: note,
+        }));
+    }
+}
+
+/// The revision that was as it should be.
+fn last_good(status: &RuntimeStatus) -> &str {
+    status.last_good.as_ref().map_or("nothing yet", |good| &good.revision)
 }

@@ -13,6 +13,7 @@ use reeve_renderer_objects::key::ObjectKey;
 
 use super::Context;
 use super::budget::Turn;
+use super::definitions;
 use super::drift::Drifted;
 use super::removal::{remove, watch_entries};
 use crate::admission::{self, Allowed};
@@ -92,7 +93,7 @@ impl ComponentRun {
     pub(super) async fn apply_definitions(&self, report: &mut Report) -> Result<(), ReconcileError> {
         self.admit()?;
         Box::pin(self.stage(Stage::Definitions, None, report)).await?;
-        Box::pin(self.established()).await
+        Box::pin(definitions::established(self)).await
     }
 
     /// Everything else that Git wants.

@@ -7,7 +7,7 @@ use futures::{StreamExt as _, stream};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use reeve_crds::runtime::policy::Recreate;
 use reeve_crds::{Runtime, RuntimeSpec};
-use reeve_reconciler_engine::apply::{Applier, ApplyError, DryRun};
+use reeve_reconciler_engine::apply::{Applier, ApplyError, DryRun, dry_run};
 use reeve_reconciler_engine::clock::Clock;
 use reeve_reconciler_engine::cluster::{Account, KindsError};
 use reeve_reconciler_engine::desired::{DesiredComponent, DesiredJob, DesiredObject};
@@ -223,7 +223,7 @@ async fn read_live(
             let known = seen.known.contains(key);
             let doing = format!("ask about {key}");
             // Whoever may not ask is told of a change, which it is.
-            let foreseen = access.in_time(&doing, applier.dry_run(object, Some(&live), known)).await?;
+            let foreseen = access.in_time(&doing, dry_run(&applier, object, Some(&live), known)).await?;
             if matches!(foreseen, Ok(DryRun::Anew(_))) {
                 seen.anew.insert(key.clone());
             }

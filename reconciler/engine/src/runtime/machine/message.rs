@@ -12,6 +12,7 @@ use super::{Effect, Machine, Observed};
 use crate::clock::after;
 use crate::desired::{Desired, Revision};
 use crate::plan;
+use crate::runtime::capabilities::CapabilityReport;
 use crate::runtime::component::ComponentState;
 use crate::runtime::worker::{DesiredState, Message, UserOverrides};
 
@@ -35,7 +36,7 @@ impl Machine {
         // The pages of a Runtime that goes are meant to go with it.
         if self.object.metadata.deletion_timestamp.is_none() {
             for (page, uid) in message.lost_pages {
-                self.effects.push(Effect::RestorePage { page, uid });
+                self.outbox.push(Effect::RestorePage { page, uid });
             }
         }
         self.resume_without_object(&message.components);
@@ -95,12 +96,30 @@ impl Machine {
         }
     }
 
+    /// Looks at a component again, whatever it waits for.
+    fn retry(&mut self, name: &Arc<str>) {
+        if let Some(record) = self.components.get_mut(name) {
+            record.attempts = 0;
+            record.drift.retain(|_, drifted| drifted.repaired);
+            if let Some(desired) = &record.desired {
+                self.outbox.push(Effect::ForgetContests(desired.clone()));
+            }
+        }
+        self.begin(name);
+    }
+
+    fn begin_all(&mut self) {
+        for name in &self.components.names() {
+            self.begin(name);
+        }
+    }
+
     fn on_runtime(&mut self, object: &Arc<Runtime>) {
         let mut before = self.object.spec.clone();
         before.suspend = object.spec.suspend;
         let policy_changed = before != object.spec;
         if self.object.spec != object.spec {
-            self.effects.push(Effect::SetSpec(Arc::new(object.spec.clone())));
+            self.outbox.push(Effect::SetSpec(Arc::new(object.spec.clone())));
         }
         let declares_anew = object.spec.capabilities != self.object.spec.capabilities;
         let interval = object.spec.drift.full_check_interval;
@@ -138,7 +157,7 @@ impl Machine {
         if record.generation != overrides.generation {
             record.generation = overrides.generation;
             let (generation, spec) = (overrides.generation, overrides.spec.clone());
-            self.effects.push(Effect::ObserveComponent { component: name.clone(), generation, spec });
+            self.outbox.push(Effect::ObserveComponent { component: name.clone(), generation, spec });
             self.touched.insert(name.clone());
         }
         let turned = record.suspended != overrides.suspend;
@@ -150,6 +169,28 @@ impl Machine {
         }
         if turned || asked {
             self.retry(name);
+        }
+    }
+
+    /// Asks the cluster anew.
+    pub(super) fn check_capabilities(&mut self) {
+        let declared = self.object.spec.capabilities.clone().unwrap_or_default();
+        self.outbox.push(Effect::CheckCapabilities(declared));
+    }
+
+    /// Takes in what was found. What the runtime's own components may yet bring is no news.
+    pub(super) fn on_capabilities(&mut self, capabilities: CapabilityReport) {
+        if self.rollout.is_none() {
+            let message = capabilities.message();
+            let is_new = self.reported_capabilities.as_ref() != Some(&message);
+            if is_new && !capabilities.lacking.is_empty() {
+                self.outbox.emit(None, true, Reason::Incapable, &message);
+            }
+            self.reported_capabilities = Some(message);
+        }
+        if self.capabilities.as_ref() != Some(&capabilities) {
+            self.capabilities = Some(capabilities);
+            self.report_due = Some(self.now);
         }
     }
 
@@ -169,14 +210,14 @@ impl Machine {
                 self.name
             );
             tracing::warn!("{note}");
-            self.emit(None, true, Reason::Deleting, &note);
+            self.outbox.emit(None, true, Reason::Deleting, &note);
         }
         let sentence = leaving.sentence(objects, self.staying(view));
         tracing::info!("{sentence}");
-        self.emit(None, false, Reason::Deleting, &sentence);
+        self.outbox.emit(None, false, Reason::Deleting, &sentence);
         match policy {
             DeletionPolicy::Orphan => {
-                self.effects.push(Effect::CancelAll);
+                self.outbox.push(Effect::CancelAll);
                 self.running.clear();
                 self.components.clear();
             }
@@ -229,7 +270,7 @@ impl Machine {
         let offered: BTreeSet<ObjectKey> = view.entries().into_iter().filter(is_left).map(|(key, _)| key).collect();
         if offered != self.offered {
             self.offered.clone_from(&offered);
-            self.effects.push(Effect::Offer(offered));
+            self.outbox.push(Effect::Offer(offered));
         }
     }
 }

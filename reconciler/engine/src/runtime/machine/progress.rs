@@ -7,7 +7,7 @@ use reeve_crds::Reason;
 use reeve_crds::outcome::Outcome;
 use reeve_renderer_objects::key::ObjectKey;
 
-use super::{Effect, Machine, Observed, Rollout, Task, TaskEnd, Work};
+use super::{Effect, Machine, Observed, Rollout, Task, TaskEnd, Work, last_good};
 use crate::clock::after;
 use crate::desired::{Desired, DesiredComponent, Stage};
 use crate::error::ReconcileError;
@@ -22,7 +22,7 @@ impl Machine {
         let now = self.now;
         self.components.set_providers(desired.providers());
         self.wanted = desired.owners();
-        self.effects.push(Effect::SetWanted(desired.clone()));
+        self.outbox.push(Effect::SetWanted(desired.clone()));
         self.offers_due = true;
         self.desired = Some(desired.clone());
         let left_over = self.left_over(view);
@@ -35,7 +35,7 @@ impl Machine {
             self.rollout = Some(Rollout { began: now, changes: 0 });
         }
         for component in &desired.components {
-            self.effects.push(Effect::SetHealthRules(component.name.clone(), component.health.clone()));
+            self.outbox.push(Effect::SetHealthRules(component.name.clone(), component.health.clone()));
             let record = self.components.get_or_new(&component.name, now);
             let same = record.desired.as_ref().is_some_and(|before| before.applies_same(component));
             record.verifying = record.desired.is_none() && record.was_ready(component);
@@ -61,7 +61,7 @@ impl Machine {
         for name in left {
             let leaves = self.components.get_mut(&name).is_some_and(|record| record.desired.take().is_some());
             if leaves {
-                self.no_longer_fails(&name, "what failed left Git");
+                self.outbox.no_longer_fails(&name, "what failed left Git");
                 self.restart(&name);
             } else {
                 // It is on its way out already; until that is done, what keeps it is the same failure.
@@ -88,22 +88,10 @@ impl Machine {
         self.begin(name);
     }
 
-    /// Looks at a component again, whatever it waits for.
-    pub(super) fn retry(&mut self, name: &Arc<str>) {
-        if let Some(record) = self.components.get_mut(name) {
-            record.attempts = 0;
-            record.drift.retain(|_, drifted| drifted.repaired);
-            if let Some(desired) = &record.desired {
-                self.effects.push(Effect::ForgetContests(desired.clone()));
-            }
-        }
-        self.begin(name);
-    }
-
     /// Begins a component from its first step, giving up what was under way.
     pub(super) fn begin(&mut self, name: &Arc<str>) {
         if self.running.remove(name) {
-            self.effects.push(Effect::Cancel(name.clone()));
+            self.outbox.push(Effect::Cancel(name.clone()));
         }
         self.touched.insert(name.clone());
         let suspended = self.suspended;
@@ -249,7 +237,7 @@ impl Machine {
             let Some(run) = self.run_for(name) else { return };
             Work::Run(Box::new(run))
         };
-        self.effects.push(Effect::Start { component: name.clone(), task, number, work });
+        self.outbox.push(Effect::Start { component: name.clone(), task, number, work });
         self.running.insert(name.clone());
     }
 
@@ -272,10 +260,10 @@ impl Machine {
             record.status.jobs.retain(|before| before.name != run.name || before.phase != run.phase);
             record.status.jobs.push(run.clone());
         }
-        self.report_removed(&name, &removed);
-        self.report_left(&name, &left);
+        self.outbox.report_removed(&name, &removed);
+        self.outbox.report_left(&name, &left);
         match ended.result {
-            Err(error) if error.is_fenced() => return self.effects.push(Effect::Fail(error)),
+            Err(error) if error.is_fenced() => return self.outbox.push(Effect::Fail(error)),
             Err(error) => {
                 self.fail(&name, &error);
                 self.refresh_health(&name, view);
@@ -300,10 +288,10 @@ impl Machine {
                 self.check_if_stale(&name, view);
             }
             Task::Remove => {
-                self.no_longer_fails(&name, "what failed is gone");
+                self.outbox.no_longer_fails(&name, "what failed is gone");
                 self.components.remove(&name);
-                self.effects.push(Effect::SetHealthRules(name.clone(), Arc::default()));
-                self.effects.push(Effect::DeleteComponent(name));
+                self.outbox.push(Effect::SetHealthRules(name.clone(), Arc::default()));
+                self.outbox.push(Effect::DeleteComponent(name));
             }
         }
     }
@@ -314,7 +302,7 @@ impl Machine {
         let Some(record) = self.components.get_mut(name) else { return };
         record.on_applied(report.again_at, timeout, self.now);
         for drifted in record.record_drift(report.drifted) {
-            self.report_drift(name, &drifted);
+            self.outbox.report_drift(name, &drifted);
         }
     }
 
@@ -394,7 +382,8 @@ impl Machine {
         let most = self.object.spec.max_backoff.into();
         let Some(record) = self.components.get_mut(name) else { return };
         let is_new = record.on_failed(error, most, self.now);
+        record.failing_reason = Some(error.reason);
         let attempts = record.attempts;
-        self.report_error(name, error, attempts, is_new);
+        self.outbox.report_error(name, error, attempts, is_new, last_good(&self.status));
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use reeve_crds::State;
 
 use crate::backoff::Backoff;
 use crate::clock::after;
@@ -32,6 +33,19 @@ pub(in crate::runtime) enum Urgency {
     Begun,
     /// It is further on its way.
     Soon,
+}
+
+impl Urgency {
+    /// How soon a status must be seen that follows on one of this state. What is only looked at again, without a change of
+    /// it, is mostly soon as it was.
+    pub(in crate::runtime) fn of(before: Option<State>, turned: bool, settled: bool, changes: bool) -> Self {
+        match (turned, settled) {
+            (true, true) => Self::Now,
+            (true, false) if changes && before.is_none() => Self::Begun,
+            (true, false) if changes => Self::Turned,
+            (true | false, _) => Self::Soon,
+        }
+    }
 }
 
 /// When a runtime tells of itself, which it did last at `told`.
@@ -101,5 +115,15 @@ mod tests {
         assert_eq!(of_component(Urgency::Soon, 0, NOW), after(NOW, PATIENCE));
         assert_eq!(of_runtime(Urgency::Soon, NOW, NOW), after(NOW, PROGRESS));
         assert_eq!(of_runtime(Urgency::Soon, NOW, after(NOW, PROGRESS)), after(after(NOW, PROGRESS), PATIENCE));
+    }
+
+    #[test]
+    fn only_a_change_is_told_of_before_it_is_done() {
+        let ready = Some(State::Ready);
+        assert_eq!(Urgency::of(ready, true, false, true), Urgency::Turned);
+        assert_eq!(Urgency::of(None, true, false, true), Urgency::Begun, "nothing that was said is untrue");
+        assert_eq!(Urgency::of(ready, true, false, false), Urgency::Soon, "it is looked at again");
+        assert_eq!(Urgency::of(ready, true, true, false), Urgency::Now);
+        assert_eq!(Urgency::of(ready, false, false, true), Urgency::Soon);
     }
 }

@@ -7,7 +7,7 @@ use reeve_crds::Reason;
 use reeve_crds::runtime::policy::DriftMode;
 use reeve_crds::runtime_component::ComponentTarget;
 use reeve_reconciler_engine::admission::{self, Allowed};
-use reeve_reconciler_engine::apply::{Applier, ApplyError, DryRun};
+use reeve_reconciler_engine::apply::{Applier, ApplyError, DryRun, dry_run};
 use reeve_reconciler_engine::clock::Clock;
 use reeve_reconciler_engine::cluster::{Account, KindsError};
 use reeve_reconciler_engine::desired::{DesiredComponent, DesiredObject};
@@ -152,7 +152,7 @@ impl LiveDiff<'_> {
         }
         let known = inventory.get(key).is_some_and(|entry| entry.uid.is_some());
         let applier = self.applier(component);
-        let ask = async || applier.dry_run(object, live, known).await;
+        let ask = async || dry_run(&applier, object, live, known).await;
         let asked = self.access.patiently(&format!("ask about {key}"), ask, ApplyError::retry_after).await?;
         Ok(match asked {
             // An object that is not there yet is shown as Git has it, as between two revisions.
