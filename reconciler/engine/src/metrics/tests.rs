@@ -19,8 +19,8 @@ fn value(metrics: &Metrics, series: &str) -> Option<i64> {
         .map(|value| value.parse().unwrap())
 }
 
-#[test]
-fn what_a_term_works_with_leaves_the_page_with_it() {
+#[tokio::test]
+async fn what_a_term_works_with_leaves_the_page_with_it() {
     let metrics = Metrics::default();
     assert_eq!(value(&metrics, "reeve_api_server_reachable"), None);
     let gate = Gate::always_open().term().unwrap();

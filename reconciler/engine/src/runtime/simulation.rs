@@ -17,6 +17,7 @@ mod random;
 mod task;
 mod worker;
 mod world;
+mod writes;
 
 use world::World;
 

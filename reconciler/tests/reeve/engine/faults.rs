@@ -1,16 +1,11 @@
 //! What happens when others fail: it is told where it can be, and mends itself when they are well again.
 
-use jiff::Timestamp;
 use k8s_openapi::api::authentication::v1::TokenRequest;
 use k8s_openapi::api::core::v1::{ConfigMap, ServiceAccount};
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
-use reeve_crds::Reason;
 use reeve_crds::outcome::Outcome;
 use reeve_crds::{Inventory, Lenient, Runtime, State};
-use reeve_reconciler_engine::clock::{Clock, ManualClock};
-use reeve_reconciler_engine::cluster::Account;
-use reeve_reconciler_engine::live::{Scope, WatchCache};
 use reeve_tests::{ControlPlane, Forwarder, eventually, until};
 use serde_json::json;
 
@@ -167,20 +162,6 @@ async fn an_account_that_loses_its_rights_is_told_and_goes_on_when_it_has_them_a
     fixture.account(&account).await;
     fixture.applied(&second).await;
     assert_eq!(fixture.says("settings").await.unwrap(), "two");
-}
-
-#[tokio::test]
-async fn a_watch_that_failed_is_tried_when_somebody_asks_for_it_not_when_it_has_rested() {
-    let fixture = Fixture::new("asked").await;
-    let refused = Rule::RefuseReads { code: 403, path: "/api/v1/configmaps".to_owned(), times: 1 };
-    let proxy = Proxy::start(&fixture.cluster, refused).await;
-    let cluster = proxy.engine_cluster(fixture.data.path()).await;
-    // A clock that stands still: no rest is ever over.
-    let hub = WatchCache::new(cluster.clone(), Clock::new(ManualClock::new(Timestamp::UNIX_EPOCH)));
-    let scope = Scope { account: Account::Own, namespace: None };
-    let kind = cluster.kinds().find("v1", "ConfigMap").await.unwrap();
-    assert_eq!(hub.watch(&scope, &kind).await.unwrap_err().reason, Reason::Forbidden);
-    hub.watch(&scope, &kind).await.unwrap();
 }
 
 #[tokio::test]

@@ -105,6 +105,7 @@ async fn a_component_that_was_suspended_and_resumed_is_looked_at_as_it_is_now() 
 async fn a_component_that_a_process_found_suspended_stays_resumed() {
     let fixture = Fixture::new("found").await;
     fixture.component("web", "1.0.0", &config("settings", "git"));
+    fixture.component("other", "1.0.0", &config("other", "git"));
     let first = fixture.push();
     fixture.follow().await;
     let reeve = fixture.reeve();

@@ -5,17 +5,18 @@ use std::time::Duration;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::api::DeleteParams;
+use reeve_crds::Reason;
 use reeve_reconciler_engine::clock::{Clock, ManualClock};
 use reeve_reconciler_engine::cluster::Account;
 use reeve_reconciler_engine::live::{Scope, WatchCache};
 use reeve_reconciler_engine::target::Targets;
 use reeve_renderer_objects::key::ObjectKey;
 use reeve_tests::{eventually, until};
-
 use serde_json::json;
 
 use super::fixture::{Fixture, config};
 use super::kept::{Kept, target};
+use super::proxy::{Proxy, Rule};
 
 /// Turns the hands until there are this many watches.
 async fn there_are(number: usize, watch_cache: &WatchCache, clock: &ManualClock) {
@@ -84,4 +85,18 @@ async fn what_an_ended_watch_showed_is_known_no_longer() {
     // And it is seen again.
     let _third = watch_cache.watch(&here, &kind).await.unwrap();
     assert!(watch_cache.get(&key).is_some());
+}
+
+#[tokio::test]
+async fn a_watch_that_failed_is_tried_when_somebody_asks_for_it_not_when_it_has_rested() {
+    let fixture = Fixture::new("asked").await;
+    let refused = Rule::RefuseReads { code: 403, path: "/api/v1/configmaps".to_owned(), times: 1 };
+    let proxy = Proxy::start(&fixture.cluster, refused).await;
+    let cluster = proxy.engine_cluster(fixture.data.path()).await;
+    // A clock that stands still: no rest is ever over.
+    let watch_cache = WatchCache::new(cluster.clone(), Clock::new(ManualClock::new(Timestamp::UNIX_EPOCH)));
+    let scope = Scope { account: Account::Own, namespace: None };
+    let kind = cluster.kinds().find("v1", "ConfigMap").await.unwrap();
+    assert_eq!(watch_cache.watch(&scope, &kind).await.unwrap_err().reason, Reason::Forbidden);
+    watch_cache.watch(&scope, &kind).await.unwrap();
 }

@@ -1,10 +1,12 @@
 //! What Git says in a simulation: random components with random objects, from a pool small enough that runtimes meet.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reeve_crds::Runtime;
+use reeve_crds::inventory::InventorySpec;
 use reeve_crds::runtime_component::ComponentTarget;
+use reeve_crds::{Runtime, RuntimeComponent};
 use reeve_renderer_objects::key::{ObjectKey, Origin};
 use serde_json::json;
 
@@ -12,6 +14,7 @@ use super::random::Random;
 use crate::desired::{Desired, DesiredComponent, DesiredObject, Revision, Stage};
 use crate::owner::Release;
 use crate::payload::{Options, Prune};
+use crate::runtime::worker::{DesiredState, Message};
 
 /// The namespace of Runtimes.
 pub(super) const NAMESPACE: &str = "fleet";
@@ -101,4 +104,31 @@ pub(super) fn runtime(name: &str, uid: usize, delete: bool) -> Runtime {
         "spec": { "sourceRef": { "name": "fleet" }, "target": { "type": "InCluster" }, "deletionPolicy": policy },
     });
     serde_json::from_value(object).unwrap()
+}
+
+/// One runtime in Git and in Reeve's own kinds.
+#[derive(Debug, Default)]
+pub(super) struct Home {
+    /// What Git wants of it.
+    pub(super) desired: DesiredState,
+    /// Whether its source has read Git since the process started.
+    pub(super) source_is_ready: bool,
+    pub(super) source_suspended: bool,
+    pub(super) object: Option<Arc<Runtime>>,
+    pub(super) components: BTreeMap<Arc<str>, RuntimeComponent>,
+    pub(super) pages: BTreeMap<String, (InventorySpec, u64)>,
+    /// Whether what its file says next asks to delete its objects with it.
+    pub(super) deletes: bool,
+}
+
+impl Home {
+    /// What a worker is told, without what people ask of components.
+    pub(super) fn brief(&self) -> Message {
+        Message {
+            object: self.object.clone(),
+            desired: if self.source_is_ready { self.desired.clone() } else { DesiredState::Unknown },
+            source_suspended: self.source_suspended,
+            ..Message::default()
+        }
+    }
 }

@@ -11,8 +11,10 @@ use reeve_renderer_objects::key::ObjectKey;
 use super::cluster::health;
 use super::fleet;
 use super::world::World;
+use super::writes;
 use crate::clock::after;
 use crate::health::HealthState;
+use crate::live::Index;
 use crate::runtime::worker::DesiredState;
 
 impl World {
@@ -170,5 +172,21 @@ impl World {
                 self.cluster.edit(&key, |live| live.health = Some(health(HealthState::Current)));
             }
         }
+    }
+
+    /// The process dies and another one starts. What it had sent arrives, or does not.
+    pub(super) fn crash(&mut self) {
+        self.crashes += 1;
+        self.workers.clear();
+        while !self.in_flight.is_empty() {
+            let reaches = self.random.percent(50);
+            writes::land(self, 0, Some(reaches));
+        }
+        self.index = Index::default();
+        for (key, live) in self.cluster.objects.iter().filter(|(_, live)| live.owner.is_some()) {
+            self.index.seen(key.clone(), live.clone());
+        }
+        self.cluster.changed.clear();
+        self.homes.values_mut().for_each(|home| home.source_is_ready = false);
     }
 }

@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use kube::api::ObjectMeta;
+use reeve_crds::State;
 use reeve_crds::inventory::InventorySpec;
-use reeve_crds::{Reason, Runtime, RuntimeComponent, State};
 use reeve_renderer_objects::key::ObjectKey;
 
-use super::cluster::{Claimed, ModelCluster, health};
-use super::fleet;
+use super::cluster::{ModelCluster, health};
+use super::fleet::{self, Home};
 use super::random::Random;
 use super::task::{InFlight, Surroundings};
-use super::worker::{ModelWorker, StatusWrite};
-use crate::error::ReconcileError;
+use super::worker::ModelWorker;
+use super::writes;
 use crate::health::HealthState;
 use crate::inventory::Inventory;
 use crate::live::Index;
@@ -22,33 +22,6 @@ use crate::owner::Owner;
 use crate::runtime::component::ComponentState;
 use crate::runtime::machine::Event;
 use crate::runtime::worker::{DesiredState, Message, Role, UserOverrides};
-
-/// One runtime in Git and in Reeve's own kinds.
-#[derive(Debug, Default)]
-pub(super) struct Home {
-    /// What Git wants of it.
-    pub(super) desired: DesiredState,
-    /// Whether its source has read Git since the process started.
-    pub(super) source_is_ready: bool,
-    pub(super) source_suspended: bool,
-    pub(super) object: Option<Arc<Runtime>>,
-    pub(super) components: BTreeMap<Arc<str>, RuntimeComponent>,
-    pub(super) pages: BTreeMap<String, (InventorySpec, u64)>,
-    /// Whether what its file says next asks to delete its objects with it.
-    pub(super) deletes: bool,
-}
-
-impl Home {
-    /// What a worker is told, without what people ask of components.
-    fn brief(&self) -> Message {
-        Message {
-            object: self.object.clone(),
-            desired: if self.source_is_ready { self.desired.clone() } else { DesiredState::Unknown },
-            source_suspended: self.source_suspended,
-            ..Message::default()
-        }
-    }
-}
 
 /// A history.
 pub(super) struct World {
@@ -199,11 +172,11 @@ impl World {
                 }
             }
             Tick::Task(name, component) => self.advance_task(name, &component)?,
-            Tick::Store(name) => self.store(name),
-            Tick::Status(name) => self.write_status(name),
-            Tick::Finalize(name) => self.finalize(name)?,
+            Tick::Store(name) => writes::store(self, name),
+            Tick::Status(name) => writes::write_status(self, name),
+            Tick::Finalize(name) => writes::finalize(self, name)?,
             Tick::Watch(key) => self.see(&key),
-            Tick::Land(at) => self.land(at, None),
+            Tick::Land(at) => writes::land(self, at, None),
             Tick::Converge(key) => self.converge(&key),
         }
         Ok(())
@@ -288,7 +261,7 @@ impl World {
         worker.has_message = false;
         if message.object.is_none() || role.as_ref() != Some(&worker.role) {
             // What is under way ends, what is known is stored, and another worker begins.
-            self.store(name);
+            writes::store(self, name);
             self.workers.remove(name);
             return Ok(());
         }
@@ -347,113 +320,6 @@ impl World {
         }
     }
 
-    /// A write that was sent reaches the API server, or does not, and is answered, or not.
-    pub(super) fn land(&mut self, at: usize, reaches: Option<bool>) {
-        let sent = self.in_flight.swap_remove(at);
-        let fails = self.random.percent(self.failures);
-        let reaches = reaches.unwrap_or(!fails || self.random.percent(50));
-        let refused = || ReconcileError::transient(Reason::Refused, "refused");
-        let mut answer = Err(refused());
-        if reaches {
-            let kept: Vec<Owner> = self
-                .homes
-                .keys()
-                .map(|name| Owner::new(fleet::NAMESPACE, name))
-                .filter(|owner| self.is_kept(owner, &sent.object.key))
-                .filter(|owner| !self.index.is_offered(owner, &sent.object.key))
-                .collect();
-            let applied = self.cluster.apply(&sent.owner, &sent.component, &sent.object, |other| kept.contains(other));
-            answer = match applied {
-                Err(Claimed(other)) => {
-                    Err(ReconcileError::terminal(Reason::Conflict, format!("{} belongs to {other}", sent.object.key)))
-                }
-                Ok(live) if sent.orphaned => {
-                    self.cluster.orphans.insert(live.uid);
-                    Err(refused())
-                }
-                Ok(_) if fails => Err(refused()),
-                Ok(live) => {
-                    self.index.written(sent.object.key.clone(), live.clone());
-                    Ok(live)
-                }
-            };
-        }
-        let worker =
-            self.homes.keys().find(|name| **name == sent.owner.runtime()).and_then(|name| self.workers.get_mut(name));
-        let Some(worker) = worker else { return };
-        if let Some(mut task) = worker.tasks.remove(&sent.component) {
-            task.answer(&sent, answer, worker);
-            worker.tasks.insert(sent.component.clone(), task);
-        }
-    }
-
-    /// Stores the pages of an inventory that changed.
-    fn store(&mut self, name: &'static str) {
-        if self.random.percent(self.failures) {
-            return;
-        }
-        let (Some(worker), Some(home)) = (self.workers.get_mut(name), self.homes.get_mut(name)) else { return };
-        let number = worker.books.changes;
-        for at in worker.books.inventory.dirty() {
-            let (page, spec, _) = worker.books.inventory.page(at);
-            worker.books.inventory.writing(at);
-            let version = home.pages.get(&page).map_or(1, |(_, version)| version + 1);
-            let metadata = ObjectMeta {
-                uid: Some(page.clone()),
-                resource_version: Some(version.to_string()),
-                ..ObjectMeta::default()
-            };
-            worker.books.inventory.written(at, metadata.into());
-            home.pages.insert(page, (spec, version));
-        }
-        worker.stored = number;
-        worker.books.stored(number);
-    }
-
-    fn write_status(&mut self, name: &'static str) {
-        let (Some(worker), Some(home)) = (self.workers.get_mut(name), self.homes.get_mut(name)) else { return };
-        self.status_writes += 1;
-        match worker.status_writes.pop_front() {
-            Some(StatusWrite::Runtime(status)) => {
-                if let Some(object) = &mut home.object {
-                    Arc::make_mut(object).status = Some(*status);
-                }
-            }
-            Some(StatusWrite::Component(written)) => {
-                let (spec, status) = *written;
-                let component: Arc<str> = spec.component.as_str().into();
-                let object = home.components.entry(component).or_insert_with(|| {
-                    let mut object = RuntimeComponent::new(&spec.component, spec.clone());
-                    object.metadata.generation = Some(1);
-                    object
-                });
-                let suspend = object.spec.suspend;
-                object.spec = spec;
-                object.spec.suspend = suspend;
-                object.status = Some(status);
-            }
-            Some(StatusWrite::Gone(component)) => drop(home.components.remove(&component)),
-            None => {}
-        }
-        self.notify_worker(name);
-    }
-
-    /// The Runtime goes, and with it all that it owns. What its source wants since is made again.
-    fn finalize(&mut self, name: &'static str) -> Result<(), String> {
-        let Some(worker) = self.workers.remove(name) else { return Ok(()) };
-        self.check_finalized(name, &worker)?;
-        let left = self.cluster.objects.values().filter(|live| live.owner.as_ref() == Some(&worker.owner));
-        self.cluster.orphans.extend(left.map(|live| live.uid.clone()));
-        self.in_flight.iter_mut().filter(|sent| sent.owner == worker.owner).for_each(|sent| sent.orphaned = true);
-        if let Some(home) = self.homes.get_mut(name) {
-            home.object = None;
-            home.components.clear();
-            home.pages.clear();
-        }
-        self.publish(name);
-        Ok(())
-    }
-
     /// A watch tells of an object as it is now.
     fn see(&mut self, key: &ObjectKey) {
         self.cluster.changed.remove(key);
@@ -479,22 +345,6 @@ impl World {
         } else {
             self.cluster.edit(key, |live| live.health = Some(health(HealthState::Current)));
         }
-    }
-
-    /// The process dies and another one starts. What it had sent arrives, or does not.
-    pub(super) fn crash(&mut self) {
-        self.crashes += 1;
-        self.workers.clear();
-        while !self.in_flight.is_empty() {
-            let reaches = self.random.percent(50);
-            self.land(0, Some(reaches));
-        }
-        self.index = Index::default();
-        for (key, live) in self.cluster.objects.iter().filter(|(_, live)| live.owner.is_some()) {
-            self.index.seen(key.clone(), live.clone());
-        }
-        self.cluster.changed.clear();
-        self.homes.values_mut().for_each(|home| home.source_is_ready = false);
     }
 
     /// Lets everything happen that can, and turns the clock to the next timer, until nothing is left but waiting.
