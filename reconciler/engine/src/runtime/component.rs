@@ -10,7 +10,7 @@ use reeve_crds::outcome::{Failure, Outcome};
 use reeve_crds::runtime_component::{
     Health as ObjectHealth, RuntimeComponentSpec, RuntimeComponentStatus, UnhealthyObject,
 };
-use reeve_crds::{Lenient, State};
+use reeve_crds::{Lenient, ObjectRef, State};
 use reeve_renderer_objects::key::ObjectKey;
 
 use super::drift::Drifted;
@@ -280,6 +280,7 @@ impl ComponentState {
             Phase::Removing => self.error.as_ref().map_or(State::Deleting, |(error, _)| error.state()),
             Phase::Ready if self.drift.values().any(|drifted| !drifted.repaired) => State::Warning,
             Phase::Ready => State::Ready,
+            Phase::Settling { .. } if self.lacks_only_contested() => State::Warning,
             Phase::Settling { deadline } if self.is_late(*deadline, now) => State::Error,
             Phase::ApplyingDefinitions
             | Phase::Waiting(_)
@@ -288,6 +289,21 @@ impl ComponentState {
             | Phase::Finishing
             | Phase::Failed { .. } => self.error.as_ref().map_or(State::Processing, |(error, _)| error.state()),
         }
+    }
+
+    /// Whether all that is missing is deleted each time that it is made anew, and so is made less often.
+    pub(super) fn lacks_only_contested(&self) -> bool {
+        let contested =
+            self.drift.values().filter(|drifted| !drifted.repaired && drifted.shown.contested == Some(true));
+        let contested: Vec<&ObjectRef> = contested.map(|drifted| &drifted.shown.object).collect();
+        let health = &self.health;
+        let is_contested = |object: &UnhealthyObject| {
+            object.health == Lenient::Known(ObjectHealth::Missing) && contested.contains(&&object.object)
+        };
+        !contested.is_empty()
+            && !health.unhealthy.is_empty()
+            && health.unhealthy.iter().all(is_contested)
+            && usize::try_from(health.total - health.healthy) == Ok(health.unhealthy.len())
     }
 
     /// Whether health is overdue, or will not come by itself.

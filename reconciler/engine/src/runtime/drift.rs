@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use reeve_crds::outcome::DriftedObject;
 use reeve_renderer_objects::key::ObjectKey;
+use serde_json::Value;
 
 use super::contest::Turn;
 use super::run::{ComponentRun, Done};
@@ -95,10 +96,7 @@ impl ComponentRun {
     pub(super) async fn repair(&self, applier: &Applier, object: &DesiredObject) -> Result<Done, ReconcileError> {
         let kind = applier.kind(object).await?;
         let Some(live) = applier.get(&object.key, &kind).await? else { return self.write(applier, object).await };
-        let us = self.ctx.owner.manager();
-        let wanted = payload::without(&object.value(), Some(&live), &object.ignored, &us);
-        let managed = crate::fields::managed_fields(&live);
-        let fields = fields::drifted(&wanted, &managed, &us);
+        let fields = self.drifted_fields(object, &live);
         let Some(seen) = applier.watch_cache.get(&object.key) else { return self.write(applier, object).await };
         if fields.is_empty() {
             // Ours as it was: the books were behind, or a field that others may change changed hands.
@@ -110,10 +108,28 @@ impl ComponentRun {
         self.put_right(applier, object, drifted, wants_repair).await
     }
 
-    /// Makes an object anew that somebody deleted, and tells.
+    /// Makes an object anew that somebody deleted, and tells. One that is there all the same lost the label by which it is
+    /// watched, and gets that back.
     pub(super) async fn make_anew(&self, applier: &Applier, object: &DesiredObject) -> Result<Done, ReconcileError> {
-        let drifted = Drifted::new(&object.key, None, &[], self.ctx.now());
+        let key = &object.key;
+        let kind = applier.kind(object).await?;
+        let known = self.ctx.inventory.read(|inventory| inventory.get(key).and_then(|entry| entry.uid.clone()));
+        let there = applier.get(key, &kind).await?;
+        let there = there.filter(|there| there["metadata"]["uid"].as_str() == known.as_deref());
+        let fields = there.map(|there| self.drifted_fields(object, &there));
+        if fields.as_ref().is_some_and(Vec::is_empty) {
+            return self.write(applier, object).await;
+        }
+        let fields = fields.unwrap_or_default();
+        let drifted = Drifted::new(key, None, &fields, self.ctx.now());
         self.put_right(applier, object, drifted, true).await
+    }
+
+    /// The fields of an object that others changed.
+    fn drifted_fields(&self, object: &DesiredObject, live: &Value) -> Vec<DriftedField> {
+        let us = self.ctx.owner.manager();
+        let wanted = payload::without(&object.value(), Some(live), &object.ignored, &us);
+        fields::drifted(&wanted, &fields::managed_fields(live), &us)
     }
 
     async fn put_right(

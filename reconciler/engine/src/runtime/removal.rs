@@ -107,7 +107,9 @@ async fn remove_one(
     ctx.watch(target, scope, &kind).await?;
     let live = match removal {
         Removal::Settle | Removal::Forget => {
-            let there = applier.settled(key, &kind).await?;
+            let there = applier.settled(key, &kind).await;
+            forget_unserved(applier, &kind, &there);
+            let there = there?;
             let goes = |live: &Live| removal_of_live(key, &entry, live, &ctx.rules()) == Removal::Delete;
             let Some(live) = there.filter(goes) else {
                 forget();
@@ -161,12 +163,16 @@ async fn delete(
     applier.cluster.breaker().pass(&ctx.clock).await;
     let _slot = ctx.metrics.waiting(ctx.budget.slot()).await.ok_or_else(stopped)?;
     let deleted = applier.delete(key, kind, uid).await;
-    if matches!(&deleted, Err(ApplyError::Refused { api_error, .. }) if api_error.reason == Reason::MissingKind) {
-        // Looked for again with the next try.
-        applier.cluster.kinds().forget(&kind.resource.api_version);
-    }
+    forget_unserved(applier, kind, &deleted);
     ctx.metrics.written("delete", deleted.as_ref().map_or_else(ApplyError::reason, |_| Reason::Succeeded));
     Ok(deleted?)
+}
+
+/// A version that is served no more is looked for again with the next try: another one may be.
+fn forget_unserved<T>(applier: &Applier, kind: &Kind, asked: &Result<T, ApplyError>) {
+    if matches!(asked, Err(ApplyError::Refused { api_error, .. }) if api_error.reason == Reason::MissingKind) {
+        applier.cluster.kinds().forget(&kind.resource.api_version);
+    }
 }
 
 /// The other runtime for which an object that left this one stays, and how that wants it. A Job is made for each run; and

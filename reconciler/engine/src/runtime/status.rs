@@ -55,7 +55,7 @@ pub(super) fn component(record: &ComponentState, now: Timestamp) -> RuntimeCompo
     status.last_handled_reconcile_at = record.answered.clone().or(status.last_handled_reconcile_at);
     let applied = matches!(record.phase, Phase::Settling { .. } | Phase::Finishing | Phase::Ready);
     let healthy = record.health.unhealthy.is_empty() && applied;
-    let standing: Vec<&Drifted> = record.drift.values().filter(|drifted| !drifted.repaired).collect();
+    let standing = standing_drift(record);
     let mut set = |kind, holds: bool, reason: Reason, message: String| {
         set_condition(&mut status.conditions, kind, holds, reason, &message, record.generation, now);
     };
@@ -110,6 +110,9 @@ fn why(record: &ComponentState, now: Timestamp) -> (Reason, String) {
         let whose = if record.suspended { "spec.suspend is set" } else { "its runtime or source is suspended" };
         return (Reason::Suspended, whose.to_owned());
     }
+    if matches!(record.phase, Phase::Settling { .. }) && record.lacks_only_contested() {
+        return (Reason::Drifted, drift_message(&standing_drift(record)));
+    }
     if let Phase::Settling { deadline } = record.phase
         && record.is_late(deadline, now)
     {
@@ -135,7 +138,7 @@ fn why(record: &ComponentState, now: Timestamp) -> (Reason, String) {
         Phase::Removing => (Reason::Progressing, "it left Git and is being removed".to_owned()),
         Phase::Suspended => (Reason::Suspended, String::new()),
         Phase::Ready => {
-            let standing = record.drift.values().filter(|drifted| !drifted.repaired).collect::<Vec<_>>();
+            let standing = standing_drift(record);
             if standing.is_empty() {
                 let total = record.health.total;
                 let are = if total == 1 { "is" } else { "are" };
@@ -145,6 +148,11 @@ fn why(record: &ComponentState, now: Timestamp) -> (Reason, String) {
             }
         }
     }
+}
+
+/// What others changed and nobody put right.
+fn standing_drift(record: &ComponentState) -> Vec<&Drifted> {
+    record.drift.values().filter(|drifted| !drifted.repaired).collect()
 }
 
 fn drift_message(standing: &[&Drifted]) -> String {

@@ -1,7 +1,7 @@
 //! What somebody changes by hand.
 
-use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{DeleteParams, Patch, PatchParams};
+use k8s_openapi::api::core::v1::{ConfigMap, Event};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use reeve_crds::State;
 use reeve_tests::eventually;
 use serde_json::json;
@@ -67,12 +67,34 @@ async fn an_object_that_somebody_deletes_is_made_anew_and_told_whatever_the_poli
     }
     fixture.there::<ConfigMap>().delete("settings", &DeleteParams::default()).await.unwrap();
     fixture.event("Drifted", &["settings", "not made anew for now"]).await;
+    fixture.component_is("web", State::Warning, "Drifted").await;
     assert_eq!(fixture.says("settings").await, None);
     let ask = json!({ "metadata": { "annotations": { "reeve.dev/reconcile": "now" } } });
     let component = format!("{}.web", fixture.runtime);
     let api = fixture.api::<reeve_crds::RuntimeComponent>();
     api.patch(&component, &PatchParams::default(), &Patch::Merge(&ask)).await.unwrap();
     fixture.comes_to_say("settings", "git").await;
+}
+
+#[tokio::test]
+async fn an_object_that_lost_the_label_by_which_it_is_watched_gets_it_back_and_is_not_called_deleted() {
+    let fixture = Fixture::new("unwatched").await;
+    fixture.component("web", "1.0.0", &config("settings", "git"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&first).await;
+    let settings = fixture.there::<ConfigMap>();
+    let label = "app.kubernetes.io/managed-by";
+    let theirs = settings.get("settings").await.unwrap();
+    let change = json!({ "metadata": { "labels": { label: "helm" } } });
+    settings.patch("settings", &PatchParams::default(), &Patch::Merge(&change)).await.unwrap();
+    fixture.event("Drifted", &["settings", label, "put right"]).await;
+    let ours = settings.get("settings").await.unwrap();
+    assert_eq!((ours.metadata.uid, &*ours.metadata.labels.unwrap()[label]), (theirs.metadata.uid, "reeve"));
+    let notes = fixture.api::<Event>().list(&ListParams::default()).await.unwrap().items;
+    let notes: Vec<String> = notes.into_iter().filter_map(|event| event.message).collect();
+    assert!(!notes.iter().any(|note| note.contains("deleted by somebody")), "{notes:?}");
 }
 
 #[tokio::test]

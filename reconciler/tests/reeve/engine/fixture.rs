@@ -313,3 +313,11 @@ pub(crate) fn definition(group: &str, kind: &str) -> String {
         "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{ name: {plural}.{group} }}\nspec:\n  group: {group}\n  scope: Namespaced\n  names: {{ kind: {kind}, singular: {singular}, plural: {plural}, listKind: {kind}List }}\n  versions:\n    - name: v1\n      served: true\n      storage: true\n      subresources: {{ status: {{}} }}\n      schema:\n        openAPIV3Schema:\n          type: object\n          properties: {{ spec: {open}, status: {open} }}\n---\n"
     )
 }
+
+/// A CRD whose kind `Gadget` is stored as `v1`, and served as `v1alpha1` too if the old version is there still.
+pub(crate) fn gadgets(group: &str, old: bool) -> String {
+    let schema = "{ openAPIV3Schema: { type: object, x-kubernetes-preserve-unknown-fields: true } }";
+    format!(
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{ name: gadgets.{group} }}\nspec:\n  group: {group}\n  scope: Namespaced\n  names: {{ kind: Gadget, plural: gadgets }}\n  versions:\n    - {{ name: v1alpha1, served: {old}, storage: false, schema: {schema} }}\n    - {{ name: v1, served: true, storage: true, schema: {schema} }}\n---\n"
+    )
+}

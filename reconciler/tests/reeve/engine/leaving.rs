@@ -7,7 +7,7 @@ use reeve_crds::{GitSource, Runtime, RuntimeComponent, State};
 use reeve_tests::{CommitId, eventually, until};
 use serde_json::json;
 
-use super::fixture::{Fixture, annotated, config, definition, deployment};
+use super::fixture::{Fixture, annotated, config, definition, deployment, gadgets};
 use super::proxy::{Proxy, Rule};
 
 impl Fixture {
@@ -91,32 +91,26 @@ async fn an_object_whose_write_was_given_up_is_not_forgotten_before_it_is_known_
 async fn an_object_whose_version_is_no_longer_served_goes_all_the_same() {
     let fixture = Fixture::new("unserved").await;
     let group = format!("{}.example.com", fixture.namespace);
-    let schema = "{ openAPIV3Schema: { type: object, x-kubernetes-preserve-unknown-fields: true } }";
-    let kind = |old: bool| {
-        format!(
-            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{ name: gadgets.{group} }}\nspec:\n  group: {group}\n  scope: Namespaced\n  names: {{ kind: Gadget, plural: gadgets }}\n  versions:\n    - {{ name: v1alpha1, served: {old}, storage: false, schema: {schema} }}\n    - {{ name: v1, served: true, storage: true, schema: {schema} }}\n---\n"
-        )
-    };
     let object =
         |name: &str| format!("apiVersion: {group}/v1alpha1\nkind: Gadget\nmetadata: {{ name: {name} }}\n---\n");
-    fixture.component("web", "1.0.0", &(kind(true) + &object("one") + &object("two")));
+    fixture.component("web", "1.0.0", &(gadgets(&group, true) + &object("one") + &object("two")));
     let first = fixture.push();
     fixture.follow().await;
     let reeve = fixture.reeve();
     fixture.applied(&first).await;
-    let gadgets = fixture.dynamic(&format!("{group}/v1"), "Gadget", Some(&fixture.target));
+    let there = fixture.dynamic(&format!("{group}/v1"), "Gadget", Some(&fixture.target));
 
     // By a process that knows the old version, and by one that does not.
-    fixture.component("web", "1.1.0", &(kind(true) + &object("two")));
+    fixture.component("web", "1.1.0", &(gadgets(&group, true) + &object("two")));
     let second = fixture.push();
     fixture.applied(&second).await;
-    fixture.gone(&gadgets, "one").await;
+    fixture.gone(&there, "one").await;
     reeve.terminate().await;
-    fixture.component("web", "1.2.0", &kind(false));
+    fixture.component("web", "1.2.0", &gadgets(&group, false));
     let third = fixture.push();
     let _reeve = fixture.reeve();
     fixture.applied(&third).await;
-    assert!(gadgets.get_opt("two").await.unwrap().is_none());
+    assert!(there.get_opt("two").await.unwrap().is_none());
 }
 
 #[tokio::test]
