@@ -13,18 +13,19 @@ use reeve_crds::{GitSource, Inventory, Runtime, RuntimeComponent, State};
 use reeve_reconciler_engine::live::{WatchBackoff, watch_error};
 use reeve_reconciler_engine::rollup::Rollup;
 use reeve_reconciler_engine::runtime::{DesiredState, Handle, Message, UserOverrides};
-use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 use tracing::{Instrument as _, error, info, info_span, warn};
 
-use crate::source::{Runtimes, Source, SourceSetup};
+use crate::source::{Runtimes, SourceSetup};
 
 mod not_served;
 mod pages;
+mod sources;
 mod supervise;
 mod watch_health;
 
 use pages::{Lost, Pages};
+use sources::FollowedSource;
 use supervise::supervise;
 use watch_health::WatchHealth;
 
@@ -90,7 +91,7 @@ pub struct Controller {
     namespace: Option<String>,
     workers: JoinSet<()>,
     runtimes: HashMap<Id, AbortHandle>,
-    sources: HashMap<Id, (watch::Sender<Arc<GitSource>>, AbortHandle)>,
+    sources: HashMap<Id, FollowedSource>,
     rollups: HashMap<Id, Rollup>,
 }
 
@@ -168,44 +169,9 @@ impl Controller {
         while self.workers.join_next().await.is_some() {}
     }
 
-    fn on_source_event(
-        &mut self,
-        event: watcher::Result<Event<GitSource>>,
-        listed: bool,
-        early: &mut Vec<GitSource>,
-        seen: &mut Vec<Id>,
-    ) {
-        let object = match event {
-            Ok(Event::Apply(object)) => object,
-            Ok(Event::InitApply(object)) => {
-                seen.push(id_of(&object));
-                object
-            }
-            Ok(Event::Delete(object)) => {
-                self.on_source_gone(&id_of(&object));
-                return self.remove_stale_mirrors(early);
-            }
-            Ok(Event::Init) => return seen.clear(),
-            Ok(Event::InitDone) => {
-                let seen = std::mem::take(seen);
-                let gone: Vec<Id> = self.sources.keys().filter(|id| !seen.contains(id)).cloned().collect();
-                for id in &gone {
-                    self.on_source_gone(id);
-                }
-                return self.remove_stale_mirrors(early);
-            }
-            Err(_) => return,
-        };
-        if listed {
-            self.on_source(object);
-        } else {
-            early.push(object);
-        }
-    }
-
     /// Removes the mirrors of repositories that no source follows any more. All sources must be known.
     fn remove_stale_mirrors(&mut self, early: &[GitSource]) {
-        let known = self.sources.values().map(|(object, _)| object.borrow().spec.url.clone());
+        let known = self.sources.values().map(|source| source.objects.borrow().spec.url.clone());
         let followed: Vec<String> = known.chain(early.iter().map(|object| object.spec.url.clone())).collect();
         let mirrors = self.setup.mirrors.clone();
         self.workers.spawn_blocking(move || match mirrors.retain(followed.iter().map(String::as_str)) {
@@ -279,6 +245,7 @@ impl Controller {
         let ready = status.and_then(|status| status.conditions.iter().find(|condition| condition.type_ == "Ready"));
         let message = ready.map_or("it was not looked at yet", |ready| &ready.message);
         rollup.add(&id.1, status.and_then(|status| status.state).unwrap_or(State::Processing), message);
+        handle.statuses().see(None, &object.metadata, &object.status);
         handle.send(|message| {
             message.set_object(object.clone());
             message.rollup = rollup.clone();
@@ -300,8 +267,8 @@ impl Controller {
         }
         self.registry.forget(&id);
         // Deleted by hand although its file is there: the source makes it anew. Or one less is on its way out.
-        if let Some((objects, _)) = source.and_then(|source| self.sources.get(&(id.0.clone(), source.into()))) {
-            objects.send_modify(|_| {});
+        if let Some(source) = source.and_then(|source| self.sources.get(&(id.0.clone(), source.into()))) {
+            source.objects.send_modify(|_| {});
         }
     }
 
@@ -340,46 +307,11 @@ impl Controller {
         let namespace = object.namespace().unwrap_or_default();
         let component: Arc<str> = object.spec.component.as_str().into();
         let wish = UserOverrides::of(object);
-        self.registry.update_message(&namespace, &object.spec.runtime, &mut |message| {
-            let wish = wish.clone();
-            message.components.insert(component.clone(), wish.clone()) != Some(wish)
-        });
-    }
-
-    fn on_source(&mut self, object: GitSource) {
-        let id = id_of(&object);
-        let object = Arc::new(object);
-        if let Some((objects, worker)) = self.sources.get(&id)
-            && !worker.is_finished()
-        {
-            // Our own status comes back as an event; it is no news.
-            objects.send_if_modified(|before| {
-                let is_news = before.spec != object.spec
-                    || before.metadata.annotations != object.metadata.annotations
-                    || before.metadata.deletion_timestamp != object.metadata.deletion_timestamp
-                    || before.metadata.finalizers != object.metadata.finalizers;
-                *before = object.clone();
-                is_news
-            });
-            return;
-        }
-        let (tx, rx) = watch::channel(object);
-        let rollup = self.rollup(&id.0, Some(&id.1));
-        let span = info_span!("source", namespace = %id.0, source = %id.1);
-        let setup = self.setup.clone();
-        let worker = self.workers.spawn(async move { Source::new(setup, rx, rollup).run().await }.instrument(span));
-        self.sources.insert(id, (tx, worker));
-    }
-
-    fn on_source_gone(&mut self, id: &Id) {
-        if let Some((_, worker)) = self.sources.remove(id) {
-            worker.abort();
-        }
-        // Its runtimes stay as they are and belong to nobody.
-        for name in self.registry.of_source(&id.0, &id.1) {
-            self.registry
-                .update_message(&id.0, &name, &mut |message| !std::mem::replace(&mut message.source_suspended, true));
-        }
+        let mut known = self.registry.lock();
+        let id = (namespace.into(), object.spec.runtime.as_str().into());
+        let handle = &known.entry(id).or_default().handle;
+        handle.statuses().see(Some(component.clone()), &object.metadata, &object.status);
+        handle.send_if(|message| message.components.insert(component, wish.clone()) != Some(wish));
     }
 }
 

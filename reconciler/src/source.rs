@@ -11,7 +11,7 @@ use std::sync::Arc;
 use reeve_crds::{GitSource, Runtime, State};
 use reeve_reconciler_engine::event::EventDraft;
 use reeve_reconciler_engine::rollup::{Rollup, RuntimeSummary};
-use reeve_reconciler_engine::runtime::{Message, Setup};
+use reeve_reconciler_engine::runtime::{Message, SeenStatuses, Setup};
 use reeve_reconciler_git::{Hooks, Mirrors};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -118,7 +118,12 @@ impl Observed for View<'_> {
 
 impl Source {
     /// Follows what this object says, which may change.
-    pub fn new(setup: SourceSetup, mut objects: watch::Receiver<Arc<GitSource>>, rollup: Rollup) -> Self {
+    pub fn new(
+        setup: SourceSetup,
+        mut objects: watch::Receiver<Arc<GitSource>>,
+        rollup: Rollup,
+        statuses: SeenStatuses,
+    ) -> Self {
         let object = objects.borrow_and_update().clone();
         let ctx = Context {
             namespace: object.metadata.namespace.as_deref().unwrap_or_default().into(),
@@ -127,7 +132,7 @@ impl Source {
             setup,
         };
         Self {
-            reporter: Reporter::start(&ctx, &object),
+            reporter: Reporter::start(&ctx, &object, statuses),
             machine: Machine::new(object, ctx.setup.engine.clock.now()),
             builder: Arc::new(RevisionBuilder::new()),
             webhook: WebhookRegistration::new(ctx.setup.hooks.clone()),

@@ -2,24 +2,38 @@
 
 use http::Method;
 use http::header::CONTENT_TYPE;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Api, Resource};
-use serde::Serialize;
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::FIELD_MANAGER;
 use crate::api_error::ApiError;
 use crate::cluster::JSON_PATCH;
 
-/// Makes the status of an object this one, whatever it was.
-pub async fn patch_status<K: Resource + Clone>(api: &Api<K>, name: &str, status: &Value) -> Result<(), ApiError> {
+/// Makes the status of an object this one, whatever it was. The version of the object then; none if it is gone.
+pub async fn patch_status<K: Resource + Clone>(
+    api: &Api<K>,
+    name: &str,
+    status: &Value,
+) -> Result<Option<u64>, ApiError> {
+    #[derive(Deserialize)]
+    struct Answer {
+        metadata: ObjectMeta,
+    }
     let change = json!([{ "op": "add", "path": "/status", "value": status }]);
-    match send::<K, IgnoredAny>(api, Method::PATCH, &format!("/{name}/status"), JSON_PATCH, &change).await {
-        Ok(_) => Ok(()),
+    match send::<K, Answer>(api, Method::PATCH, &format!("/{name}/status"), JSON_PATCH, &change).await {
+        Ok(answer) => Ok(Some(version_of(&answer.metadata))),
         // Whoever deleted it wants to know no more.
-        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
         Err(error) => Err(ApiError::of(&error)),
     }
+}
+
+/// The version of an object, which grows with each write.
+pub fn version_of(metadata: &ObjectMeta) -> u64 {
+    metadata.resource_version.as_deref().and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
 /// Sends something of this type below the objects of a kind, and reads of the answer what is wanted.

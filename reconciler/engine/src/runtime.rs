@@ -48,7 +48,7 @@ mod tests;
 mod watched;
 mod worker;
 
-pub use status_writer::{StatusWriter, component_name};
+pub use status_writer::{SeenStatus, SeenStatuses, StatusWriter, component_name};
 pub use worker::{DesiredState, End, FINALIZER, Handle, Message, Role, Setup, UserOverrides};
 
 use budget::Budget;

@@ -57,7 +57,7 @@ impl NotServed {
             .map_err(|error| ReconcileError::transient(Reason::Unreachable, reeve_process::error_chain(&error)))?;
         let api: Api<Runtime> = Api::namespaced(own, runtime.metadata.namespace.as_deref().unwrap_or_default());
         let name = runtime.metadata.name.as_deref().unwrap_or_default();
-        patch_status(&api, name, &to_json(&status)).await.map_err(|api_error| {
+        patch_status(&api, name, &to_json(&status)).await.map(drop).map_err(|api_error| {
             let message = format!("cannot write the status: {}", api_error.message);
             ReconcileError { transient: true, ..ReconcileError::of_request(message, api_error) }
         })

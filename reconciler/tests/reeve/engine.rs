@@ -34,6 +34,7 @@ mod restart;
 mod retarget;
 mod runtimes;
 mod signatures;
+mod statuses;
 mod suspend;
 mod transports;
 mod two_clusters;

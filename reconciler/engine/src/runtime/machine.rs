@@ -148,6 +148,7 @@ impl Machine {
             }
             Event::TaskFinished(ended) => self.on_task_finished(*ended, view),
             Event::Capabilities(report) => self.on_capabilities(report),
+            Event::StatusesOverwritten(whose) => self.on_statuses_overwritten(&whose),
             Event::Timer => self.on_timer(),
         }
         self.advance(view);
@@ -346,7 +347,9 @@ impl Machine {
             return;
         }
         let before = self.status.state;
-        let turned = status.state != before;
+        // Of a change that begins while something is not well the cluster may not have heard anything yet.
+        let begins = self.rollout.is_some_and(|rollout| rollout.began == now);
+        let turned = status.state != before || begins;
         let settled = !matches!(state, State::Processing | State::Deleting);
         self.status = status.clone();
         let urgency = Urgency::of(before, turned, settled, self.rollout.is_some());

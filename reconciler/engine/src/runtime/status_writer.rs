@@ -22,10 +22,12 @@ use crate::event::{self, EventDraft};
 
 mod component;
 mod last_written;
+mod seen;
 mod urgency;
 
 pub use component::component_name;
 use last_written::LastWritten;
+pub use seen::{SeenStatus, SeenStatuses};
 pub(super) use urgency::Urgency;
 
 const WRITES_AT_ONCE: usize = 2;
@@ -44,6 +46,9 @@ struct Inner {
     queue: Mutex<Queue>,
     wake: Notify,
     idle: Notify,
+    seen: SeenStatuses,
+    /// Rings when somebody else wrote a status that was ours.
+    overwritten: Notify,
 }
 
 #[derive(Default)]
@@ -58,6 +63,8 @@ struct Queue {
     refused: BTreeMap<Subject, (u32, Reason)>,
     /// When something was last written about the runtime.
     told: Timestamp,
+    /// Whose statuses somebody else wrote, and nothing waits to be written there.
+    overwritten: BTreeSet<Option<Arc<str>>>,
 }
 
 /// Whom a status is about.
@@ -81,8 +88,8 @@ impl std::fmt::Debug for StatusWriter {
 }
 
 impl StatusWriter {
-    /// For the runtime with this object, whose status is as it says.
-    pub fn new(client: Client, runtime: &Runtime, clock: Clock) -> Self {
+    /// For the runtime with this object, whose status is as it says. `seen` is what a watch sees of its statuses.
+    pub fn new(client: Client, runtime: &Runtime, clock: Clock, seen: SeenStatuses) -> Self {
         let name: Arc<str> = runtime.metadata.name.as_deref().unwrap_or_default().into();
         let owner = OwnerReference {
             api_version: format!("{GROUP}/{VERSION}"),
@@ -92,7 +99,7 @@ impl StatusWriter {
             ..OwnerReference::default()
         };
         let mut queue = Queue::default();
-        let written = LastWritten::found(runtime.metadata.uid.clone(), None, &runtime.status);
+        let written = LastWritten::found(&runtime.metadata, &runtime.status);
         queue.written.insert(Subject::Runtime, written);
         Self(Arc::new(Inner {
             client,
@@ -103,6 +110,8 @@ impl StatusWriter {
             queue: Mutex::new(queue),
             wake: Notify::new(),
             idle: Notify::new(),
+            seen,
+            overwritten: Notify::new(),
         }))
     }
 
@@ -115,7 +124,7 @@ impl StatusWriter {
     pub(super) fn found(&self, name: &Arc<str>, object: &RuntimeComponent) -> bool {
         let metadata = &object.metadata;
         let is_owned = metadata.owner_references.iter().flatten().any(|owner| owner.uid == self.0.owner.uid);
-        let written = LastWritten::found(metadata.uid.clone(), metadata.generation, &object.status);
+        let written = LastWritten::found(metadata, &object.status);
         let written = if is_owned { written.with_spec(&object.spec) } else { written };
         self.lock().written.insert(Subject::Component(name.clone()), written);
         is_owned
@@ -196,6 +205,7 @@ impl StatusWriter {
             };
             tokio::select! {
                 () = self.0.wake.notified() => {}
+                () = self.0.seen.changed() => self.compare_seen(),
                 () = pause => {}
             }
             Box::pin(self.write_due(false)).await;

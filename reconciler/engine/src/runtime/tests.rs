@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use reeve_crds::Reason;
 use reeve_crds::condition::Condition;
-use reeve_crds::runtime_component::{Health as ObjectHealth, RuntimeComponentStatus, UnhealthyObject};
+use reeve_crds::runtime_component::{ComponentTarget, Health as ObjectHealth, RuntimeComponentStatus, UnhealthyObject};
 use reeve_crds::{Lenient, ObjectRef, State};
 use reeve_renderer_objects::key::ObjectKey;
 
@@ -13,7 +13,9 @@ use super::component::{ComponentState, Phase};
 use super::status;
 use crate::clock::{after, since};
 use crate::conditions::set_condition;
+use crate::desired::DesiredComponent;
 use crate::error::ReconcileError;
+use crate::owner::Release;
 
 mod jobs;
 mod machine;
@@ -26,6 +28,28 @@ fn at(seconds: u64) -> Timestamp {
 
 fn record(phase: Phase) -> ComponentState {
     ComponentState { phase, ..ComponentState::new("web".into(), RuntimeComponentStatus::default(), START) }
+}
+
+/// A component without objects, whose content has this digest.
+fn component(digest: &str) -> DesiredComponent {
+    DesiredComponent {
+        name: "web".into(),
+        chart: "web".into(),
+        version: "1.0.0".into(),
+        channel: None,
+        namespace: "shop".into(),
+        release: Release::new("shop".into(), "web".into()),
+        target: ComponentTarget::Runtime,
+        depends_on: Vec::new(),
+        service_account: None,
+        timeout: None,
+        origin: String::new(),
+        digest: digest.into(),
+        objects: Vec::new(),
+        jobs: Vec::new(),
+        health: Vec::new().into(),
+        health_rules: Vec::new().into(),
+    }
 }
 
 fn key(name: &str) -> ObjectKey {

@@ -20,7 +20,7 @@ use super::contest::Contests;
 use super::machine::{Count, Effect, Event, Machine, Task, TaskEnd, Work};
 use super::removal;
 use super::run::{ComponentRun, Report};
-use super::status_writer::StatusWriter;
+use super::status_writer::{SeenStatuses, StatusWriter};
 use super::{Budget, Changes, Context, ControlPlaneRules, Wanted, Watched};
 use crate::clock::Clock;
 use crate::cluster::Cluster;
@@ -97,12 +97,18 @@ struct Worker {
 }
 
 impl Worker {
-    async fn load(setup: Setup, rollup: Rollup, role: Role, object: &Arc<Runtime>) -> Result<Self, ReconcileError> {
+    async fn load(
+        setup: Setup,
+        rollup: Rollup,
+        role: Role,
+        object: &Arc<Runtime>,
+        statuses: SeenStatuses,
+    ) -> Result<Self, ReconcileError> {
         let own = own_client(&setup.targets.home.cluster)?;
         let name: Arc<str> = object.metadata.name.as_deref().unwrap_or_default().into();
         let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
         let inventory = InventoryWriter::load(&stores(&setup.targets, namespace)?, name.clone()).await?;
-        let status_writer = StatusWriter::new(own, object, setup.clock.clone());
+        let status_writer = StatusWriter::new(own, object, setup.clock.clone(), statuses);
         inventory.disown();
         let now = setup.clock.now();
         let listed = components(&setup.targets.home.cluster, namespace, &name).await?;
@@ -157,6 +163,7 @@ impl Worker {
                     Event::Message(Box::new(self.without_stale_losses(message)))
                 }
                 () = changed_keys.changed() => Event::ObjectsChanged(changed_keys.take_changed()),
+                whose = status_writer.overwritten() => Event::StatusesOverwritten(whose),
                 Some(ended) = self.tasks.join_next_with_id(), if !self.tasks.is_empty() => match ended {
                     Ok((id, ended)) => self.finished(id, ended),
                     Err(_) => continue,

@@ -43,6 +43,8 @@ pub(in crate::runtime) enum Event {
     Message(Box<Message>),
     /// Objects of the runtime changed.
     ObjectsChanged(BTreeSet<ObjectKey>),
+    /// Somebody else wrote the statuses of these components, or of the runtime, which has no name here.
+    StatusesOverwritten(BTreeSet<Option<Arc<str>>>),
     /// Everything was listed again.
     AllChecked,
     /// A task ended.

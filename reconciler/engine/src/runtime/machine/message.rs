@@ -14,6 +14,7 @@ use crate::desired::{Desired, Revision};
 use crate::plan;
 use crate::runtime::capabilities::CapabilityReport;
 use crate::runtime::component::ComponentState;
+use crate::runtime::status_writer::Urgency;
 use crate::runtime::worker::{DesiredState, Message, UserOverrides};
 
 impl Machine {
@@ -191,6 +192,24 @@ impl Machine {
         if self.capabilities.as_ref() != Some(&capabilities) {
             self.capabilities = Some(capabilities);
             self.report_due = Some(self.now);
+        }
+    }
+
+    /// Says again what was said already. Whoever writes statuses again and again is not kept up with.
+    pub(super) fn on_statuses_overwritten(&mut self, whose: &BTreeSet<Option<Arc<str>>>) {
+        for component in whose {
+            let effect = match component {
+                None if self.status.state.is_none() => continue,
+                None => Effect::PatchRuntime(Box::new(self.status.clone()), Urgency::Soon),
+                Some(name) => {
+                    let Some(record) = self.components.get(name) else { continue };
+                    let Some(spec) = record.spec.clone() else { continue };
+                    Effect::PatchComponent(Box::new((spec, record.status.clone())), Urgency::Soon)
+                }
+            };
+            let of = component.as_ref().map_or("the Runtime", |name| &**name);
+            tracing::info!("somebody else wrote the status of {of}: it is put right");
+            self.outbox.push(effect);
         }
     }
 

@@ -1,15 +1,17 @@
 //! What the cluster has of a runtime, a component or a source, and the write that makes its status another.
 
 use http::Method;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Api, Resource};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::seen::SeenStatus;
 use crate::api_error::ApiError;
 use crate::cluster::{JSON, MERGE_PATCH};
 use crate::conditions::keep_transition_times;
 use crate::hash;
-use crate::patch::{patch_status, send, to_json};
+use crate::patch::{patch_status, send, to_json, version_of};
 
 /// What the cluster has. Small, since there is one for every component: of what is said only the hash is kept.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +19,8 @@ pub(super) struct LastWritten {
     spec: Option<Box<str>>,
     status: Option<Box<str>>,
     turns: Box<str>,
+    /// Version of the object after our last write.
+    version: u64,
     pub(super) generation: Option<i64>,
     pub(super) uid: Option<String>,
 }
@@ -24,21 +28,16 @@ pub(super) struct LastWritten {
 /// What the API server answers to a write, as far as anybody wants to know.
 #[derive(Debug, Default, Deserialize)]
 struct Answer {
-    metadata: Identity,
+    metadata: ObjectMeta,
     #[serde(default)]
     status: Value,
 }
 
-#[derive(Debug, Default, Deserialize)]
-struct Identity {
-    uid: Option<String>,
-    generation: Option<i64>,
-}
-
 impl LastWritten {
     /// What was found.
-    pub(super) fn found(uid: Option<String>, generation: Option<i64>, status: &impl Serialize) -> Self {
-        let mut written = Self { generation, uid, ..Self::default() };
+    pub(super) fn found(metadata: &ObjectMeta, status: &impl Serialize) -> Self {
+        let (uid, generation) = (metadata.uid.clone(), metadata.generation);
+        let mut written = Self { version: version_of(metadata), generation, uid, ..Self::default() };
         written.said(&to_json(status));
         written
     }
@@ -55,6 +54,15 @@ impl LastWritten {
             self.spec = None;
         }
         self.generation = self.generation.max(generation);
+    }
+
+    /// Forgets what was said if somebody else wrote another status since. True if so.
+    pub(super) fn on_seen(&mut self, seen: &SeenStatus) -> bool {
+        let is_foreign = self.status.as_deref().is_some_and(|ours| seen.is_foreign(self.version, ours));
+        if is_foreign {
+            self.status = None;
+        }
+        is_foreign
     }
 
     fn said(&mut self, status: &Value) {
@@ -97,6 +105,7 @@ impl LastWritten {
             self.said(&status);
         }
         self.spec = Some(spec.into());
+        self.version = version_of(&metadata);
         self.uid = metadata.uid;
         self.generation = metadata.generation;
         Ok(true)
@@ -110,13 +119,18 @@ impl LastWritten {
         status: &impl Serialize,
     ) -> Result<(), ApiError> {
         let Some(status) = self.to_write(status) else { return Ok(()) };
-        if let Err(api_error) = patch_status(api, name, &status).await {
-            // It may be said all the same: whatever comes next is written.
-            self.status = None;
-            return Err(api_error);
+        match patch_status(api, name, &status).await {
+            Ok(version) => {
+                self.said(&status);
+                self.version = version.unwrap_or(self.version);
+                Ok(())
+            }
+            Err(api_error) => {
+                // It may be said all the same: whatever comes next is written.
+                self.status = None;
+                Err(api_error)
+            }
         }
-        self.said(&status);
-        Ok(())
     }
 
     /// The status as it is to be said, if that is another one than the cluster has.
@@ -140,7 +154,9 @@ mod tests {
         let spec = json!({ "version": "1.0.0" });
         let ours = hash::of(&spec);
         let keeps = |generation, seen: &str| {
-            let mut written = LastWritten::found(None, Some(2), &json!({})).with_spec(&spec);
+            let mut written =
+                LastWritten::found(&ObjectMeta { generation: Some(2), ..ObjectMeta::default() }, &json!({}))
+                    .with_spec(&spec);
             written.observe(Some(generation), seen);
             written.spec.is_some()
         };
@@ -152,7 +168,7 @@ mod tests {
     #[test]
     fn of_a_status_so_much_is_kept_that_its_conditions_keep_their_times() {
         let before = status("True", "2026-01-01T00:00:00Z");
-        let written = LastWritten::found(None, None, &before);
+        let written = LastWritten::found(&ObjectMeta::default(), &before);
         assert_eq!(written.to_write(&status("True", "2026-01-02T00:00:00Z")), None, "it is no news");
         let flipped = status("False", "2026-01-02T00:00:00Z");
         assert_eq!(written.to_write(&flipped), Some(flipped.clone()));

@@ -65,7 +65,12 @@ impl Scene {
         let clock = ManualClock::new(Timestamp::UNIX_EPOCH);
         let runtime = Runtime::new("eu", serde_json::from_str::<RuntimeSpec>("{}").unwrap());
         let client = server(code.clone(), asked.clone());
-        Self { status_writer: StatusWriter::new(client, &runtime, Clock::new(clock.clone())), clock, code, asked }
+        Self {
+            status_writer: StatusWriter::new(client, &runtime, Clock::new(clock.clone()), SeenStatuses::default()),
+            clock,
+            code,
+            asked,
+        }
     }
 
     fn tell(&self, component: &str, urgency: Urgency) {

@@ -3,17 +3,15 @@
 use std::sync::Arc;
 
 use reeve_crds::Reason;
-use reeve_crds::runtime_component::ComponentTarget;
 use reeve_renderer_objects::hook::Hook;
 use reeve_renderer_objects::key::{ObjectKey, Origin};
 
-use super::failed;
+use super::{component, failed};
 use crate::desired::{DesiredComponent, DesiredJob, DesiredObject, Stage};
 use crate::error::ReconcileError;
 use crate::health::{Health, HealthState};
 use crate::inventory::Entry;
 use crate::live::Live;
-use crate::owner::Release;
 use crate::payload::{Options, Prune};
 use crate::plan::View;
 use crate::runtime::component::{ComponentState, Phase};
@@ -65,24 +63,7 @@ fn waited(error: ReconcileError) -> ComponentState {
         origin: Origin { file: "a.yaml".into(), document: 1, line: 1 },
     };
     let hook = Hook { phases: Vec::new(), weight: 0, deletion: Vec::new() };
-    let desired = DesiredComponent {
-        name: "web".into(),
-        chart: "web".into(),
-        version: "1.0.0".into(),
-        channel: None,
-        namespace: "shop".into(),
-        release: Release::new("shop".into(), "web".into()),
-        target: ComponentTarget::Runtime,
-        depends_on: Vec::new(),
-        service_account: None,
-        timeout: None,
-        origin: String::new(),
-        digest: "d".into(),
-        objects: Vec::new(),
-        jobs: vec![DesiredJob { object, hook }],
-        health: Vec::new().into(),
-        health_rules: Vec::new().into(),
-    };
+    let desired = DesiredComponent { jobs: vec![DesiredJob { object, hook }], ..component("d") };
     ComponentState { desired: Some(Arc::new(desired)), ..failed(error, 5) }
 }
 

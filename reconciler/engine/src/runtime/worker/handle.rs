@@ -12,6 +12,7 @@ use crate::desired::Desired;
 use crate::error::ReconcileError;
 use crate::hash;
 use crate::patch::to_json;
+use crate::runtime::SeenStatuses;
 
 /// What a worker is told. The latest counts.
 #[derive(Clone, Debug, Default)]
@@ -95,44 +96,52 @@ impl UserOverrides {
 
 /// The way to a worker.
 #[derive(Clone, Debug)]
-pub struct Handle(Arc<watch::Sender<Message>>);
+pub struct Handle {
+    messages: Arc<watch::Sender<Message>>,
+    statuses: SeenStatuses,
+}
 
 impl Handle {
     /// A handle, and what a worker listens to.
     pub fn new() -> Self {
-        Self(Arc::new(watch::Sender::new(Message::default())))
+        Self { messages: Arc::new(watch::Sender::new(Message::default())), statuses: SeenStatuses::default() }
     }
 
     /// Tells the worker something.
     pub fn send(&self, change: impl FnOnce(&mut Message)) {
-        self.0.send_modify(change);
+        self.messages.send_modify(change);
+    }
+
+    /// The statuses of the runtime and of its components as a watch sees them, for whoever wrote them last.
+    pub fn statuses(&self) -> &SeenStatuses {
+        &self.statuses
     }
 
     /// Tells the worker something, if that is news.
     pub fn send_if(&self, change: impl FnOnce(&mut Message) -> bool) {
-        self.0.send_if_modified(change);
+        self.messages.send_if_modified(change);
     }
 
     /// What the worker is told now.
     pub fn message(&self) -> Message {
-        self.0.borrow().clone()
+        self.messages.borrow().clone()
     }
 
     /// Resolves when something is told that `is_it` waits for.
     pub async fn until(&self, is_it: impl FnMut(&Message) -> bool) {
         // The sender is ours, so this cannot fail.
-        let _ = self.0.subscribe().wait_for(is_it).await;
+        let _ = self.messages.subscribe().wait_for(is_it).await;
     }
 
     /// Works until the runtime is gone, is for another role or source, its inventory belongs to someone else, or the
     /// work is stopped.
     pub async fn work(&self, setup: Setup) -> Result<End, ReconcileError> {
-        let mut messages = self.0.subscribe();
+        let mut messages = self.messages.subscribe();
         let message = messages.borrow_and_update().clone();
         let (Some(role), Some(object)) = (Role::of(&message), message.object) else { return Ok(End::Moved) };
         messages.mark_changed();
         // Boxed, since a task keeps the memory of whatever it may ever wait for, and there are thousands.
-        let worker = Box::pin(Worker::load(setup, message.rollup, role, &object)).await?;
+        let worker = Box::pin(Worker::load(setup, message.rollup, role, &object, self.statuses.clone())).await?;
         worker.run(messages).await
     }
 }
