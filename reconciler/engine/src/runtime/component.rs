@@ -86,6 +86,8 @@ pub(super) struct ComponentState {
     pub(super) task: u64,
     pub(super) attempts: u32,
     pub(super) error: Option<(ReconcileError, Timestamp)>,
+    /// Whether it failed in its last step, which a try reaches late.
+    pub(super) failed_last_step: bool,
     pub(super) began: Timestamp,
     pub(super) applied_at: Option<Timestamp>,
     pub(super) changes: i32,
@@ -127,6 +129,7 @@ impl ComponentState {
             task: 0,
             attempts: 0,
             error: None,
+            failed_last_step: false,
             began: now,
             applied_at: None,
             changes: 0,
@@ -159,7 +162,7 @@ impl ComponentState {
     /// Everything is applied, and has so long to become healthy, unless the component says otherwise.
     pub(super) fn on_applied(&mut self, again_at: Option<Timestamp>, timeout: Duration, now: Timestamp) {
         self.verifying = false;
-        self.error = None;
+        self.error.take_if(|_| !self.failed_last_step);
         self.again_at = again_at;
         self.applied_at = Some(now);
         let Some(desired) = self.desired.clone() else { return };
@@ -186,6 +189,7 @@ impl ComponentState {
 
     /// A try failed. True if it failed otherwise than the one before.
     pub(super) fn on_failed(&mut self, error: &ReconcileError, most: Duration, now: Timestamp) -> bool {
+        self.failed_last_step = self.phase == Phase::Finishing;
         self.phase = Phase::Failed { retry_at: self.next_try(error, now, most) };
         self.attempts += 1;
         self.verifying = false;

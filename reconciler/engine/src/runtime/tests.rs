@@ -112,6 +112,25 @@ fn settling(health: ObjectHealth) -> ComponentState {
 }
 
 #[test]
+fn what_the_last_step_failed_for_is_told_until_it_is_done() {
+    let (mut record, wait) = (record(Phase::Finishing), Duration::from_mins(1));
+    let error = ReconcileError::transient(Reason::TimedOut, "another runtime has not taken it over");
+    record.on_failed(&error, wait, at(30));
+    let next_try = |record: &mut ComponentState, phase, seconds| {
+        record.on_applied(None, wait, at(seconds));
+        record.phase = phase;
+        record.state(at(seconds))
+    };
+    assert_eq!(next_try(&mut record, Phase::Finishing, 32), State::Error, "nothing of it is done yet");
+    record.on_ready(at(40));
+    assert_eq!(record.state(at(40)), State::Ready);
+    // What an earlier step failed for is over when all is applied.
+    record.phase = Phase::Applying;
+    record.on_failed(&error, wait, at(50));
+    assert_eq!(next_try(&mut record, Phase::Finishing, 52), State::Processing);
+}
+
+#[test]
 fn an_object_that_failed_makes_a_component_late_before_its_time() {
     assert_eq!(settling(ObjectHealth::Failed).state(at(1)), State::Error);
     assert_eq!(settling(ObjectHealth::InProgress).state(at(1)), State::Processing);
