@@ -30,7 +30,7 @@ mod error;
 mod redact;
 mod remove;
 
-use contend::fenced;
+use contend::{UNSERVED_VERSION, fenced};
 pub use dry_run::{DryRun, dry_run};
 pub use error::ApplyError;
 use redact::redact;
@@ -88,7 +88,7 @@ impl Applier {
         }
         let body = self.body(&client, object, &kind, before.is_some()).await?;
         let write = Write { client: &client, object, kind: &kind, body: &body };
-        let (mut forced, mut made_room): (Option<String>, bool) = (None, false);
+        let (mut forced, mut made_room, mut renewed): (Option<String>, bool, bool) = (None, false, false);
         for _ in 0..ROUNDS {
             let fence = forced.take();
             match self.send(&write, fence.as_deref()).await {
@@ -104,6 +104,10 @@ impl Applier {
                 Err(Sending::Refused(api_error)) if api_error.reason == Reason::Immutable && !made_room => {
                     self.make_room(&write, &api_error).await?;
                     made_room = true;
+                }
+                Err(Sending::Refused(api_error)) if !renewed && api_error.message.contains(UNSERVED_VERSION) => {
+                    self.renew_versions(&write, api_error).await?;
+                    renewed = true;
                 }
                 // Somebody wrote since it was read: whose it is has to be seen anew.
                 Err(Sending::Refused(api_error)) if fence.is_some() && api_error.reason == Reason::Conflict => {}

@@ -39,4 +39,5 @@ mod suspend;
 mod transports;
 mod two_clusters;
 mod upgrade;
+mod versions;
 mod watches;

@@ -5,12 +5,16 @@ use std::sync::Arc;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use reeve_crds::Reason;
 use reeve_renderer_objects::bundle::COMPONENT_LABEL;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Applier, ApplyError, Sending, Write, api};
-use crate::cluster::{JSON_PATCH, METADATA_ONLY};
+use crate::api_error::ApiError;
+use crate::cluster::{JSON_PATCH, KindsError, METADATA_ONLY};
 use crate::fields::{self, Conflicts};
 use crate::owner::{self, Owner, Settlement};
+
+/// What the API server says of an object whose books name a version that is served no more.
+pub(super) const UNSERVED_VERSION: &str = "request to convert CR to an invalid group/version";
 
 impl Applier {
     /// What is done about a conflict: the version against which to force, if so; otherwise the plain way is free now.
@@ -37,6 +41,37 @@ impl Applier {
             Settlement::Released(release) => Err(ApplyError::Released { object: key.clone(), release }),
             Settlement::Refuse => Err(ApplyError::Conflict { object: key.clone(), conflict }),
         }
+    }
+
+    /// Has the books of an object name the version in which it is applied, where they name one that is served no more: the
+    /// API server cannot read its fields there, and refuses every apply. Whose they are stays.
+    pub(super) async fn renew_versions(&self, write: &Write<'_>, refused: ApiError) -> Result<(), ApplyError> {
+        let (object, kinds) = (write.object, self.cluster.kinds());
+        let refuse = |api_error| ApplyError::Refused { object: object.key.clone(), api_error };
+        let got = api(write.client.clone(), write.kind, &object.key).get_metadata_opt(&object.key.name).await;
+        let Some(there) = self.answered(got).map_err(refuse)? else { return Ok(()) };
+        let mut managed = there.metadata.managed_fields.unwrap_or_default();
+        let mut renewed = false;
+        for entry in &mut managed {
+            let Some(version) = entry.api_version.as_deref().filter(|version| *version != &*object.api_version) else {
+                continue;
+            };
+            kinds.forget(version);
+            if matches!(kinds.find(version, &object.key.kind).await, Err(KindsError::Missing { .. })) {
+                entry.api_version = Some(object.api_version.to_string());
+                renewed = true;
+            }
+        }
+        if !renewed {
+            return Err(refuse(refused));
+        }
+        let patch = json!([
+            { "op": "test", "path": "/metadata/resourceVersion", "value": there.metadata.resource_version },
+            { "op": "replace", "path": "/metadata/managedFields", "value": managed },
+        ]);
+        let types = (JSON_PATCH, METADATA_ONLY);
+        let patched = self.patch(write.client, object, write.kind, types, "", patch.to_string().as_bytes()).await;
+        patched.map(drop).map_err(|sending| sending.about(object))
     }
 
     /// Makes the fields of `kubectl apply`, of Helm, and of runtimes that have no claim any more, ours, so that what leaves Git

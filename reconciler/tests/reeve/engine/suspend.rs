@@ -1,14 +1,14 @@
 //! Nothing is done to what is suspended, and everything that was missed is done when it is resumed.
 
 use kube::Resource;
-use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::api::{Patch, PatchParams};
 use kube::core::NamespaceResourceScope;
 use reeve_crds::{GitSource, Runtime, RuntimeComponent, State};
 use reeve_tests::until;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::fixture::{Fixture, config, gadgets};
+use super::fixture::{Fixture, config};
 
 impl Fixture {
     pub(super) async fn suspend<K>(&self, name: &str, suspend: bool)
@@ -19,7 +19,7 @@ impl Fixture {
         self.api::<K>().patch(name, &PatchParams::default(), &Patch::Merge(&patch)).await.unwrap();
     }
 
-    async fn runtime_is(&self, state: State) {
+    pub(super) async fn runtime_is(&self, state: State) {
         let is_so = |runtime: &Runtime| runtime.status.as_ref().is_some_and(|status| status.state == Some(state));
         until(&self.api::<Runtime>(), &self.runtime, &format!("the runtime is {state:?}"), is_so).await;
     }
@@ -150,26 +150,4 @@ async fn what_was_said_of_a_suspended_component_stands_after_a_restart() {
     let web = format!("{}.web", fixture.runtime);
     let component = until(&fixture.api::<RuntimeComponent>(), &web, "it knows of the commit", knows).await;
     assert_eq!(component.status.unwrap().health.unwrap().summary, "1/1");
-}
-
-#[tokio::test]
-async fn what_left_git_while_its_version_went_with_it_does_not_hold_a_resumed_runtime_up() {
-    let fixture = Fixture::new("suspend-version").await;
-    let group = format!("{}.example.com", fixture.namespace);
-    let object = format!("apiVersion: {group}/v1alpha1\nkind: Gadget\nmetadata: {{ name: one }}\n---\n");
-    fixture.component("web", "1.0.0", &(gadgets(&group, true) + &object));
-    let first = fixture.push();
-    fixture.follow().await;
-    let _reeve = fixture.reeve();
-    fixture.applied(&first).await;
-    fixture.suspend::<Runtime>(&fixture.runtime, true).await;
-    fixture.runtime_is(State::Suspended).await;
-    fixture.component("web", "1.1.0", &gadgets(&group, false));
-    let second = fixture.push();
-    let definitions = fixture.dynamic("apiextensions.k8s.io/v1", "CustomResourceDefinition", None);
-    let definition = format!("gadgets.{group}");
-    definitions.delete(&definition, &DeleteParams::default()).await.unwrap();
-    fixture.gone(&definitions, &definition).await;
-    fixture.suspend::<Runtime>(&fixture.runtime, false).await;
-    fixture.applied(&second).await;
 }
