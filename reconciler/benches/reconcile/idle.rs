@@ -15,9 +15,9 @@ use reeve_reconciler::metrics::Metrics;
 use reeve_reconciler::source::SourceSetup;
 use reeve_reconciler_engine::clock::{Clock, ManualClock};
 use reeve_reconciler_engine::cluster::{Account, Cluster};
-use reeve_reconciler_engine::live::WatchCache;
 use reeve_reconciler_engine::notification::NotificationSender;
 use reeve_reconciler_engine::runtime::{ControlPlaneRules, Setup};
+use reeve_reconciler_engine::target::{Target, Targets};
 use reeve_reconciler_git::{Hooks, Mirrors};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -100,8 +100,7 @@ fn controller(size: Size, data: &Path, cluster: Cluster, clock: Clock, stop: Can
     let account = Account::Service { namespace: NAMESPACE.into(), name: "reeve-control-plane".into() };
     let metrics = Metrics::default();
     let engine = Setup {
-        watch_cache: WatchCache::new(cluster.clone(), clock.clone()),
-        cluster,
+        targets: Targets::one(Target::new(cluster, clock.clone())),
         clock,
         writes: Arc::new(Semaphore::new(size.concurrency)),
         control_plane: Arc::new(ControlPlaneRules { account, kinds: Vec::new() }),

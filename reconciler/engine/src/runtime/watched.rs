@@ -12,9 +12,11 @@ use crate::live::{Scope, WatchFailure, WatchHold};
 
 /// What is watched for a runtime. Clones are the same.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Watched(Arc<Mutex<HashMap<(ComponentTarget, Scope, GroupKind), WatchHold>>>);
+pub(super) struct Watched(Arc<Mutex<HashMap<Need, WatchHold>>>);
 
+/// Group and kind, which are watched in some version.
 type GroupKind = (Arc<str>, Arc<str>);
+type Need = (ComponentTarget, Scope, GroupKind);
 
 impl Context {
     /// Watches a kind for as long as the runtime has need of it, and resolves when all that exists was seen. One version of

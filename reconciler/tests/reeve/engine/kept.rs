@@ -23,7 +23,7 @@ use reeve_renderer::resolve::{self, Resolved};
 use reeve_tests::until;
 use serde_json::json;
 use tokio::sync::Semaphore;
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::fixture::Fixture;
@@ -32,7 +32,7 @@ use super::fixture::Fixture;
 pub(super) struct Kept {
     pub(super) home: Fixture,
     handle: Handle,
-    worker: JoinHandle<Result<End, ReconcileError>>,
+    worker: JoinSet<Result<End, ReconcileError>>,
 }
 
 impl Kept {
@@ -52,7 +52,8 @@ impl Kept {
             message.object = Some(Arc::new(object));
             message.desired = desired(&home);
         });
-        let worker = tokio::spawn({
+        let mut worker = JoinSet::new();
+        worker.spawn({
             let handle = handle.clone();
             async move {
                 loop {
@@ -79,12 +80,12 @@ impl Kept {
     }
 
     /// Deletes the Runtime, and gives back how its worker ended.
-    pub(super) async fn delete(self) -> (Fixture, End) {
+    pub(super) async fn delete(mut self) -> (Fixture, End) {
         let runtimes = self.home.api::<Runtime>();
         runtimes.delete(&self.home.runtime, &DeleteParams::default()).await.unwrap();
         let deleted = runtimes.get(&self.home.runtime).await.unwrap();
         self.handle.send(|message| message.object = Some(Arc::new(deleted)));
-        let end = self.worker.await.unwrap().unwrap();
+        let end = self.worker.join_next().await.unwrap().unwrap().unwrap();
         self.home.gone(&runtimes, &self.home.runtime).await;
         (self.home, end)
     }
