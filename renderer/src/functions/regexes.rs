@@ -40,24 +40,27 @@ const LONGEST: usize = 64 << 10;
 const COMPILED: usize = 2 << 20;
 /// What an item of a list takes besides its text.
 const ITEM: u64 = 48;
-/// States times bytes of text that one step pays for.
-const WORK: u64 = 4096;
+/// States times bytes of text that one step pays for: a search may look at every state for every byte, in about 4 ns each.
+const WORK: u64 = 256;
+/// Steps for what compiling any pattern takes, however short.
+const COMPILING: u64 = 200;
 
 /// A compiled pattern and what it costs to run it over one byte.
 struct Pattern {
     regex: Regex,
     states: u64,
+    ahead: Option<usize>,
 }
 
 impl Pattern {
     fn new(budget: &Budget, pattern: &str) -> Result<Self, Failure> {
-        budget.steps(pattern.len() as u64 / 4 + 8)?;
+        budget.steps(pattern.len() as u64 / 4 + COMPILING)?;
         let wrong = |why: &str| Failure::argument(format!("`{}` is no regular expression: {why}", shortened(pattern)));
         if pattern.len() > LONGEST {
             return Err(Exceeded::Memory(COMPILED as u64).into());
         }
         let translated = syntax::translate(pattern).map_err(|why| wrong(&why))?;
-        budget.steps(translated.states * 2)?;
+        budget.steps(translated.states.saturating_mul(4))?;
         let regex = RegexBuilder::new(&translated.pattern)
             .size_limit(COMPILED)
             .nest_limit(syntax::MAX_NESTING * 2)
@@ -66,7 +69,7 @@ impl Pattern {
                 regex::Error::CompiledTooBig(_) => Exceeded::Memory(COMPILED as u64).into(),
                 _ => wrong("it is not understood"),
             })?;
-        Ok(Self { regex, states: translated.states })
+        Ok(Self { regex, states: translated.states, ahead: translated.ahead })
     }
 
     /// Pays for one search through so many bytes.
@@ -74,8 +77,8 @@ impl Pattern {
         Ok(budget.steps((bytes as u64).saturating_mul(self.states + 8) / WORK + 1)?)
     }
 
-    /// All matches from left to right, at most `most`; each search is paid for by itself, since it may look at all text
-    /// that is left.
+    /// All matches from left to right, at most `most`. The whole text is paid for once, and after each match what the search
+    /// before it may have looked at beyond its end: that much is looked at again.
     fn each<'t>(
         &self,
         budget: &Budget,
@@ -93,7 +96,8 @@ impl Pattern {
             if most.is_some_and(|most| at + 1 >= most) {
                 break;
             }
-            self.pay(budget, subject.len() - end)?;
+            let rest = subject.len() - end;
+            self.pay(budget, self.ahead.map_or(rest, |ahead| rest.min(ahead)))?;
         }
         Ok(())
     }

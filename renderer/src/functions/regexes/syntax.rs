@@ -12,6 +12,9 @@ pub(super) const MAX_NESTING: u32 = 100;
 /// Go's bound of counted repetitions, also of those inside each other.
 const MAX_REPEAT: u64 = 1000;
 
+/// Bytes of the longest character.
+const LETTER: usize = 4;
+
 /// How far to look for the end of a count: a `{` without one is a brace, and there may be many.
 const MAX_COUNT: usize = 32;
 
@@ -21,20 +24,25 @@ pub(super) struct Translated {
     pub(super) pattern: String,
     /// About how many states it has.
     pub(super) states: u64,
+    /// How many bytes beyond the end of a match a search for it looks at, if there is a bound.
+    pub(super) ahead: Option<usize>,
 }
 
 /// What can be repeated.
 #[derive(Clone, Copy)]
 struct Element {
     states: u64,
+    /// Bytes of the longest text it matches.
+    longest: Option<usize>,
     /// The largest product of counts inside each other.
     repeat: u64,
     is_repeat: bool,
+    is_group: bool,
 }
 
 impl Element {
     const fn new(states: u64) -> Self {
-        Self { states, repeat: 1, is_repeat: false }
+        Self { states, longest: Some(LETTER), repeat: 1, is_repeat: false, is_group: false }
     }
 }
 
@@ -42,16 +50,19 @@ impl Element {
 #[derive(Clone, Copy)]
 struct Group {
     states: u64,
+    /// Bytes of the longest text it matches; alternatives are added up.
+    longest: Option<usize>,
     repeat: u64,
     last: Option<Element>,
 }
 
 impl Group {
-    const EMPTY: Self = Self { states: 0, repeat: 1, last: None };
+    const EMPTY: Self = Self { states: 0, longest: Some(0), repeat: 1, last: None };
 
     fn settle(&mut self) {
         if let Some(element) = self.last.take() {
             self.states = self.states.saturating_add(element.states);
+            self.longest = self.longest.zip(element.longest).map(|(one, other)| one.saturating_add(other));
             self.repeat = self.repeat.max(element.repeat);
         }
     }
@@ -78,8 +89,11 @@ pub(super) fn translate(pattern: &str) -> Result<Translated, String> {
     if !translator.outer.is_empty() {
         return Err("a `)` is missing".into());
     }
+    // Of one character, repeated or not, a match ends where the next one is another.
+    let alone = translator.group.states == 0 && translator.group.last.is_some_and(|last| !last.is_group);
     translator.group.settle();
-    Ok(Translated { pattern: translator.out, states: translator.group.states })
+    let ahead = if alone { Some(LETTER) } else { translator.group.longest };
+    Ok(Translated { pattern: translator.out, states: translator.group.states, ahead })
 }
 
 impl Translator<'_> {
@@ -125,7 +139,7 @@ impl Translator<'_> {
             }
             '*' | '+' | '?' => {
                 self.out.push(letter);
-                return self.repeat(1, false);
+                return self.repeat(1, (letter == '?').then_some(1));
             }
             '{' => return self.counted(),
             '\\' => return self.escape(),
@@ -177,7 +191,13 @@ impl Translator<'_> {
         let mut inner = std::mem::replace(&mut self.group, outer);
         inner.settle();
         self.out.push(')');
-        self.group.last = Some(Element { states: inner.states + 2, repeat: inner.repeat, is_repeat: false });
+        self.group.last = Some(Element {
+            states: inner.states + 2,
+            longest: inner.longest,
+            repeat: inner.repeat,
+            is_repeat: false,
+            is_group: true,
+        });
         Ok(())
     }
 
@@ -193,10 +213,11 @@ impl Translator<'_> {
         self.out.push('{');
         self.out.push_str(&self.rest[..self.rest.len() - rest.len()]);
         self.rest = rest;
-        self.repeat(largest, true)
+        self.repeat(largest, most)
     }
 
-    fn repeat(&mut self, count: u64, counted: bool) -> Result<(), String> {
+    /// Repeats what was last, which costs as many times as much; `most` is how often at most it may come.
+    fn repeat(&mut self, count: u64, most: Option<u64>) -> Result<(), String> {
         let element = self.group.last.ok_or("there is nothing to repeat")?;
         if element.is_repeat {
             return Err("a repetition is repeated".into());
@@ -204,12 +225,14 @@ impl Translator<'_> {
         if self.eat("?") {
             self.out.push('?');
         }
-        let repeat = if counted && count >= 2 { element.repeat.saturating_mul(count) } else { element.repeat };
+        let repeat = if count >= 2 { element.repeat.saturating_mul(count) } else { element.repeat };
         if repeat > MAX_REPEAT {
             return Err("a repetition counts too far".into());
         }
         let states = element.states.saturating_mul(count.max(1)).saturating_add(1);
-        self.group.last = Some(Element { states, repeat, is_repeat: true });
+        let most = most.and_then(|most| usize::try_from(most).ok());
+        let longest = element.longest.zip(most).map(|(longest, most)| longest.saturating_mul(most));
+        self.group.last = Some(Element { states, longest, repeat, is_repeat: true, is_group: element.is_group });
         Ok(())
     }
 

@@ -49,3 +49,30 @@ fn counts_multiply_what_a_pattern_costs() {
     assert!(translate("(a{100}){11}").is_err());
     assert!(translate(&"(".repeat(200)).is_err());
 }
+
+#[test]
+fn a_search_costs_the_states_of_its_pattern_times_the_bytes_of_its_text() {
+    let (text, pattern) = ("ab".repeat(100 << 10), "[ab]*a[ab]{900}c");
+    assert!(matches!(call(regex_match, &[pattern, &text]), Err(Failure::Exceeded(_))));
+    assert!(matches!(call(find, &[pattern, &text]), Err(Failure::Exceeded(_))));
+    assert!(matches!(call(replace_all, &[pattern, &text, ""]), Err(Failure::Exceeded(_))));
+    assert_eq!(call(regex_match, &["[ab]*c", &text]), Ok(false.into()));
+}
+
+#[test]
+fn a_pattern_costs_what_compiling_it_takes_however_short_it_is() {
+    let budget = Budget::new(Limits { steps: 2_000, ..Limits::default() });
+    let compiled = (0..100).take_while(|_| regex_match(&budget, &["a".into(), "a".into()]).is_ok()).count();
+    assert!(compiled < 10, "{compiled}");
+}
+
+#[test]
+fn many_matches_in_a_long_text_are_paid_for_once_where_no_search_looks_far_ahead() {
+    let text = "a line  of words\n".repeat(20 << 10);
+    for pattern in ["\n", r"\s+", "[^a-z]+", "(line|words)", r"\s{2,4}"] {
+        assert!(call(replace_all, &[pattern, &text, ""]).is_ok(), "{pattern}");
+    }
+    for pattern in [r"[^\n]*[^a]\n|a", "(a|o)*"] {
+        assert!(matches!(call(replace_all, &[pattern, &text, ""]), Err(Failure::Exceeded(_))), "{pattern}");
+    }
+}
