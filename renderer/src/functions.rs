@@ -40,6 +40,7 @@ mod words;
 
 pub(crate) use data::to_yaml_exact;
 pub(crate) use dates::duration;
+pub(crate) use letters::is_printable;
 
 /// A function of the library.
 pub type Function = fn(&Budget, &[Value]) -> Result<Value, Failure>;

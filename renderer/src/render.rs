@@ -17,6 +17,7 @@ use crate::template::{Facts, Written, render_charts};
 use crate::tree;
 use crate::value::{self, KeyPath, Value};
 use crate::yaml::{self, Interner, Problem};
+use reeve_renderer_objects::version::{Range, Version};
 
 mod manifests;
 mod scope;
@@ -66,6 +67,7 @@ impl<'a> Renderer<'a> {
 
     /// The objects of one component as its chart writes them, from the cache if they can be.
     pub fn drafts(&self, resolved: &Resolved, component: &ResolvedComponent) -> Result<Arc<Outcome>, Vec<Diagnostic>> {
+        check_kubernetes(resolved, component)?;
         let facts = RenderFacts::new(resolved, component);
         let values = Value::Dict(component.values.clone());
         let key = CacheKey {
@@ -97,6 +99,23 @@ fn keyed(component: &ResolvedComponent, values: &Value) -> Value {
 
 fn fingerprint(limits: Limits) -> u64 {
     limits.steps ^ limits.memory.rotate_left(20) ^ limits.output.rotate_left(40) ^ u64::from(limits.depth)
+}
+
+/// Whether the chart is for the version of Kubernetes that the runtime declares, if it declares one. Helm does not ask the
+/// charts below it.
+fn check_kubernetes(resolved: &Resolved, component: &ResolvedComponent) -> Result<(), Vec<Diagnostic>> {
+    let Some(declared) = &resolved.runtime.capabilities.kubernetes_version else { return Ok(()) };
+    let Some((range, location)) = component.helm.as_ref().and_then(|helm| helm.chart.kube_version.as_ref()) else {
+        return Ok(());
+    };
+    let is_met = Range::parse(range).zip(Version::parse(declared)).is_some_and(|(range, is)| range.admits(&is));
+    if is_met {
+        return Ok(());
+    }
+    let (name, runtime) = (&component.chart.name, &resolved.runtime.name);
+    let message = format!("chart {name} is for Kubernetes `{range}`, and runtime {runtime} declares {declared}");
+    let help = "take a version of the chart for it, or correct `capabilities.kubernetesVersion` in the runtime's file";
+    Err(vec![Diagnostic::error("kube-version", message).at(location.clone()).key("kubeVersion").help(help)])
 }
 
 /// The schemas of the chart and of those below it against the final values; each violation is shown where the value was

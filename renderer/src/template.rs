@@ -109,6 +109,11 @@ impl Templates {
     }
 }
 
+/// Whether Helm shows what a template writes to people, instead of applying it.
+pub(crate) fn is_notes(name: &str) -> bool {
+    name.ends_with("NOTES.txt")
+}
+
 /// Whether a template is there for others only.
 fn is_helper(name: &str) -> bool {
     name.rsplit('/').next().is_some_and(|file| file.starts_with('_'))

@@ -16,6 +16,7 @@ use crate::template::{ChartFiles, Source, Templates};
 use crate::tree::{self, ContentId, Entry, EntryKind, MemoryTree, Tree, TreeError};
 use crate::value::Dict;
 use crate::yaml::{self, Document, Node};
+use reeve_renderer_objects::version::Version;
 
 /// `charts/<chart>/<version>/`, or the archive of that name.
 #[derive(Debug)]
@@ -207,9 +208,9 @@ impl Reading<'_> {
         let folder = Arc::clone(&self.folder);
         let Some(helm) = helm::read(self.tree, &folder, names, &mut self.findings, self.room)? else { return Ok(None) };
         for (key, found, wanted) in [("name", &helm.name, name), ("version", &helm.version, version)] {
-            // Some charts write `v1.2.3`, which is no name of a folder here.
-            let plain = if key == "version" { found.strip_prefix('v').unwrap_or(found) } else { found };
-            if plain != wanted {
+            // Some charts write `v1.2.3` or `1.2`, which are no names of folders here.
+            let plain = Version::parse(found).filter(|_| key == "version").map(|version| version.to_string());
+            if plain.as_deref().unwrap_or(found) != wanted {
                 let message = format!("`{key}` is `{found}`, but the folder says `{wanted}`");
                 let finding = Diagnostic::error("name-mismatch", message).at(Location::file(self.path("Chart.yaml")));
                 self.findings.push(finding.key(key));

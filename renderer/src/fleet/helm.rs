@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Location};
 use crate::fleet::Values;
 use crate::fleet::chart::{Files, PlainFile};
 use crate::schema::Schema;
@@ -13,6 +13,7 @@ use crate::template::{ChartNode, GoTemplates};
 use crate::value::{Dict, KeyPath};
 
 pub mod archive;
+mod chart_yaml;
 mod dependencies;
 mod ignore;
 mod metadata;
@@ -37,6 +38,8 @@ pub struct HelmChart {
     pub folder: Arc<str>,
     /// All of `Chart.yaml`, with the requirements of `requirements.yaml`.
     pub metadata: Dict,
+    /// The versions of Kubernetes that it is for, and where that is said.
+    pub kube_version: Option<(Arc<str>, Location)>,
     /// `values.yaml`.
     pub values: Option<Values>,
     /// `values.schema.json`.

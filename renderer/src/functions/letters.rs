@@ -42,7 +42,7 @@ pub(super) fn is_punctuation(letter: char) -> bool {
 }
 
 /// Whether Go prints it as it is; the only space that counts is the plain one.
-pub(super) fn is_printable(letter: char) -> bool {
+pub(crate) fn is_printable(letter: char) -> bool {
     if letter.is_ascii() {
         return letter == ' ' || letter.is_ascii_graphic();
     }

@@ -7,7 +7,7 @@ use crate::bytes;
 use crate::cache::Outcome;
 use crate::fleet::helm::HELM_YAML;
 use crate::object::{self, Manners};
-use crate::template::RenderedFile;
+use crate::template::{RenderedFile, is_notes};
 use crate::value::Value;
 use crate::yaml::{self, Document, Interner};
 
@@ -15,6 +15,10 @@ use crate::yaml::{self, Document, Interner};
 pub(super) fn read(rendered: RenderedFile, interner: &mut Interner) -> Outcome {
     let RenderedFile { file, result } = rendered;
     let written = result?;
+    if is_notes(&file) {
+        // Run for what it refuses and changes; what it says is for people.
+        return Ok(Vec::new());
+    }
     let mut documents = Vec::new();
     let mut findings = Vec::new();
     for (text, before) in split(&written.text) {

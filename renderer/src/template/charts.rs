@@ -14,7 +14,7 @@ use super::program::Program;
 use super::scope::{ChartFiles, Root, Scope};
 use super::syntax::{Input, location};
 use super::written::Written;
-use super::{Source, go, is_helper};
+use super::{Source, go, is_helper, is_notes};
 use crate::budget::Budget;
 use crate::diagnostic::{Diagnostic, Location};
 use crate::value::{Dict, Step, Value};
@@ -44,7 +44,8 @@ impl GoTemplates {
 
     /// Calls whose result cannot be what it is in Helm: the name of each function, and where.
     pub fn unhonoured(&self) -> impl Iterator<Item = (&'static str, Location)> {
-        self.programs.iter().flat_map(|(_, program)| {
+        // What notes say is thrown away, so in them everything is honoured.
+        self.programs.iter().filter(|(name, _)| !is_notes(name)).flat_map(|(_, program)| {
             let place = |(name, span): &(&'static str, _)| (*name, location(&program.file, &program.text, *span));
             program.unhonoured.iter().map(place)
         })

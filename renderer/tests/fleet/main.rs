@@ -4,6 +4,7 @@
 #![cfg(test)]
 
 mod archives;
+mod chart_yaml;
 mod health;
 mod helm;
 mod messages;

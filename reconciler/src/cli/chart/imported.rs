@@ -12,6 +12,7 @@ use reeve_renderer::tree::{MemoryTree, TreeError};
 use reeve_renderer::value::Value;
 use reeve_renderer::yaml::{self, Dialect, Interner, Options};
 use reeve_renderer::{names, resolve};
+use reeve_renderer_objects::version::Version;
 
 use super::error::ChartError;
 use super::fetch::Files;
@@ -53,7 +54,8 @@ impl Imported {
         if !names::is_label(&name) {
             return Err(no_chart(&format!("`{name}` is not a name that Kubernetes takes")));
         }
-        let version = version.strip_prefix('v').unwrap_or(&version).to_owned();
+        // `v1.2` is fine for Helm, and no name of a folder here.
+        let version = Version::parse(&version).map_or(version.clone(), |version| version.to_string());
         if semver::Version::parse(&version).is_err() {
             return Err(no_chart(&format!("`{version}` is not a semantic version")));
         }

@@ -4,25 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::archive::Room;
+use super::chart_yaml::Decoder;
 use super::ignore::Rules;
 use super::metadata::requirements;
 use super::{HelmChart, archive};
 use crate::diagnostic::{Diagnostic, Location};
 use crate::fleet::Values;
 use crate::fleet::chart::{Files, PlainFile};
-use crate::number;
 use crate::schema::Schema;
-use crate::template::{GoTemplates, Source};
+use crate::template::{GoTemplates, Source, is_notes};
 use crate::tree::{self, MemoryTree, Tree, TreeError};
-use crate::value::{Dict, Value};
-use crate::yaml::{self, Dialect, Node, Options};
+use crate::value::{Dict, TooDeep, Value};
+use crate::yaml::{self, Content, Dialect, Node, Options};
 
 /// Charts below charts: more than anyone nests, less than a stack holds.
 const DEEPEST: usize = 8;
-
-/// Keys of `Chart.yaml` that are text, however they are written.
-const TEXTS: &[&str] =
-    &["name", "version", "appVersion", "kubeVersion", "description", "apiVersion", "type", "home", "icon"];
 
 /// What Helm's YAML is read as.
 pub(crate) const HELM_YAML: Options = Options { dialect: Dialect::Helm, nodes: 500_000 };
@@ -40,10 +36,6 @@ pub(crate) fn is_helm(tree: &dyn Tree, folder: &str, names: &BTreeSet<String>) -
         }
     }
     Ok(false)
-}
-
-fn is_notes(name: &str) -> bool {
-    name.rsplit('/').next().is_some_and(|leaf| leaf.starts_with("NOTES.txt"))
 }
 
 /// Reads a chart and all below it; what is wrong is among the findings.
@@ -66,7 +58,7 @@ pub(crate) fn read(
     }
     let rules = rules.with_defaults();
     let names = names.iter().filter(|name| !rules.leaves_out(name)).cloned().collect();
-    Reading { tree, folder: Arc::clone(folder), names, findings, room }.chart(0)
+    Reading { tree, folder: Arc::clone(folder), names, findings, room, kube_version: None }.chart(0)
 }
 
 struct Reading<'a> {
@@ -75,6 +67,7 @@ struct Reading<'a> {
     names: BTreeSet<String>,
     findings: &'a mut Vec<Diagnostic>,
     room: &'a mut Room,
+    kube_version: Option<(Arc<str>, Location)>,
 }
 
 impl Reading<'_> {
@@ -118,11 +111,7 @@ impl Reading<'_> {
                 self.findings.push(Diagnostic::error("wrong-type", message).at(Location::file(self.path(name))));
                 None
             }
-            Err(deep) => {
-                self.findings
-                    .push(Diagnostic::error("yaml-limit", deep.to_string()).at(Location::file(self.path(name))));
-                None
-            }
+            Err(deep) => self.not_too_deep(name, Err(deep)),
         }
     }
 
@@ -138,7 +127,10 @@ impl Reading<'_> {
         let schema = self.schema()?;
         let (templates, mistakes) = self.templates(depth)?;
         let crds = self.crds()?;
-        let files = self.files()?;
+        let is_old = metadata.as_ref().is_some_and(|metadata| {
+            metadata.get("apiVersion").and_then(Value::as_text).is_none_or(|version| ["", "v1"].contains(&version))
+        });
+        let files = self.files(is_old)?;
         let children = self.children(depth)?;
         let Some(metadata) = metadata else { return Ok(None) };
         if self.findings.iter().skip(before).any(Diagnostic::is_error) {
@@ -147,14 +139,14 @@ impl Reading<'_> {
         let text = |key: &str| metadata.get(key).and_then(Value::as_text).unwrap_or_default().into();
         let requirements = requirements(&metadata);
         self.check_requirements(&requirements, &children, depth == 0);
-        let is_library =
-            metadata.get("type").and_then(Value::as_text).is_some_and(|kind| kind.eq_ignore_ascii_case("library"));
+        let is_library = metadata.get("type").and_then(Value::as_text) == Some("library");
         Ok(Some(Arc::new(HelmChart {
             name: text("name"),
             version: text("version"),
             folder: Arc::clone(&self.folder),
             declares: !requirements.is_empty(),
             metadata,
+            kube_version: self.kube_version.take(),
             values,
             schema,
             templates,
@@ -190,25 +182,46 @@ impl Reading<'_> {
             return Ok(None);
         }
         let Some(node) = self.document("Chart.yaml")? else { return Ok(None) };
-        let Some(dict) = self.dict("Chart.yaml", &node) else { return Ok(None) };
-        let mut entries = dict.entries().to_map();
-        for key in TEXTS {
-            let text = match entries.get(*key) {
-                Some(Value::Int(number)) => number.to_string(),
-                Some(Value::Float(number)) => number::general(*number),
-                Some(Value::Bool(truth)) => truth.to_string(),
-                _ => continue,
-            };
-            entries.insert(Arc::from(*key), Value::from(text));
+        let Some(mut fields) = self.fields("Chart.yaml", &node) else { return Ok(None) };
+        let file = self.path("Chart.yaml");
+        let mut decoder = Decoder::new(&file, self.findings);
+        decoder.check(&node, &fields);
+        self.kube_version = decoder.kube_version(&node, &fields);
+        if let Some(node) = self.document("requirements.yaml")? {
+            fields.extend(self.fields("requirements.yaml", &node).unwrap_or_default());
         }
-        if let Some(node) = self.document("requirements.yaml")?
-            && let Some(needed) = self.dict("requirements.yaml", &node)
-        {
-            entries.extend(
-                needed.entries().get_key_value("dependencies").map(|(key, value)| (key.clone(), value.clone())),
-            );
+        for lock in ["Chart.lock", "requirements.lock"] {
+            if let Some(node) = self.document(lock)? {
+                let file = self.path(lock);
+                let read = Decoder::new(&file, self.findings).lock(&node);
+                self.not_too_deep(lock, read);
+            }
         }
-        Ok(Dict::new(entries.into()).ok())
+        let dict = Dict::new(fields.into());
+        Ok(self.not_too_deep("Chart.yaml", dict))
+    }
+
+    /// What Helm reads of a file into the fields of a chart.
+    fn fields(&mut self, name: &str, node: &Node) -> Option<BTreeMap<Arc<str>, Value>> {
+        if matches!(node.content, Content::Scalar(Value::Null)) {
+            return Some(BTreeMap::new());
+        }
+        let file = self.path(name);
+        let fields = Decoder::new(&file, self.findings).chart(node);
+        self.not_too_deep(name, fields)
+    }
+
+    fn not_too_deep<T>(&mut self, name: &str, result: Result<T, TooDeep>) -> Option<T> {
+        let found =
+            |deep: TooDeep| Diagnostic::error("yaml-limit", deep.to_string()).at(Location::file(self.path(name)));
+        match result {
+            Ok(value) => Some(value),
+            Err(deep) => {
+                let finding = found(deep);
+                self.findings.push(finding);
+                None
+            }
+        }
     }
 
     fn values(&mut self) -> Result<Option<Values>, TreeError> {
@@ -239,7 +252,7 @@ impl Reading<'_> {
         let mut sources = Vec::new();
         for name in self.names.clone() {
             let Some(template) = name.strip_prefix("templates/") else { continue };
-            if tree::extension(template) == Some("j2") || is_notes(template) {
+            if tree::extension(template) == Some("j2") {
                 continue;
             }
             let Some(text) = self.text(&name)? else { continue };
@@ -273,11 +286,15 @@ impl Reading<'_> {
         Ok(crds)
     }
 
-    fn files(&mut self) -> Result<Files, TreeError> {
+    /// The files that templates may read; of a chart of the first shape, where it says what it depends on too.
+    fn files(&mut self, is_old: bool) -> Result<Files, TreeError> {
         const SPECIAL: &[&str] = &["Chart.yaml", "Chart.lock", "values.yaml", "values.schema.json", "health.yaml"];
+        const OLD: &[&str] = &["requirements.yaml", "requirements.lock"];
         let mut files = BTreeMap::new();
         for name in &self.names {
-            if SPECIAL.contains(&&**name) || name.starts_with("templates/") || name.starts_with("charts/") {
+            let is_special = SPECIAL.contains(&&**name) || OLD.contains(&&**name) && !is_old;
+            let is_signature = tree::extension(name) == Some("prov");
+            if is_special || name.starts_with("templates/") || name.starts_with("charts/") && !is_signature {
                 continue;
             }
             if let Some(content) = self.tree.read(&self.path(name))? {
@@ -303,7 +320,8 @@ impl Reading<'_> {
                 self.packed(&folder, depth)?
             } else {
                 let (findings, room) = (&mut *self.findings, &mut *self.room);
-                Reading { tree: self.tree, folder, names: files, findings, room }.chart(depth + 1)?
+                Reading { tree: self.tree, folder, names: files, findings, room, kube_version: None }
+                    .chart(depth + 1)?
             };
             children.extend(child);
         }
@@ -323,6 +341,6 @@ impl Reading<'_> {
         let names = files.iter().map(|(name, _)| name.clone()).collect();
         let tree: MemoryTree = files.into_iter().map(|(name, content)| (format!("{file}/{name}"), content)).collect();
         let (findings, room) = (&mut *self.findings, &mut *self.room);
-        Reading { tree: &tree, folder: Arc::clone(file), names, findings, room }.chart(depth + 1)
+        Reading { tree: &tree, folder: Arc::clone(file), names, findings, room, kube_version: None }.chart(depth + 1)
     }
 }
