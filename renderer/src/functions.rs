@@ -39,7 +39,7 @@ pub mod versions;
 mod words;
 
 pub(crate) use data::to_yaml_exact;
-pub(crate) use dates::duration;
+pub(crate) use dates::{duration, methods as times};
 pub(crate) use letters::is_printable;
 
 /// A function of the library.

@@ -19,6 +19,7 @@ mod civil;
 mod duration;
 mod format;
 mod layout;
+pub(crate) mod methods;
 mod parse;
 #[cfg(test)]
 mod tests;

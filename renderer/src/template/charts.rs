@@ -336,7 +336,8 @@ fn capabilities<'a>(heap: &mut Heap<'a>, scope: &Scope<'a>) -> MapId {
         let found = dict.get(key)?.as_dict()?;
         let id = match shape {
             Shape::KubeVersion => {
-                let entries = found.entries().iter();
+                // `GitVersion` is a method there.
+                let entries = found.entries().iter().filter(|(key, _)| &***key != "gitVersion");
                 let named = entries.map(|(key, value)| (helm_name(key), Item::Data(value.clone())));
                 heap.add_map(named.collect())
             }

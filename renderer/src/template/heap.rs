@@ -35,6 +35,20 @@ pub(super) enum Shape {
     /// The version of the cluster, which prints as such.
     KubeVersion,
     Capabilities,
+    /// What `semver` gives, which prints as such.
+    Semver,
+    /// A time, which prints as such.
+    Time,
+}
+
+impl Shape {
+    /// Whether Go has a struct there: with fields, but no items.
+    pub(super) fn is_struct(self) -> bool {
+        match self {
+            Self::Map | Self::Values | Self::Versions => false,
+            Self::Struct(_) | Self::KubeVersion | Self::Capabilities | Self::Semver | Self::Time => true,
+        }
+    }
 }
 
 /// One map.
@@ -55,6 +69,8 @@ pub(super) struct Heap<'a> {
     maps: Vec<Map<'a>>,
     lists: Vec<Rc<[Item<'a>]>>,
     changes: u64,
+    /// How often a struct was written as data, which is not the same for all functions.
+    pub(super) structs_written: u64,
 }
 
 impl<'a> Heap<'a> {

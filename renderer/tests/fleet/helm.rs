@@ -175,6 +175,21 @@ fn a_poisoned_value_of_several_lines_is_what_is_wrong_and_not_the_yaml() {
 }
 
 #[test]
+fn the_version_of_the_cluster_prints_as_the_struct_that_it_is_in_helm() {
+    let print = "{{ .Capabilities.KubeVersion }} {{ toString .Capabilities.KubeVersion }} {{ toJson .Capabilities.KubeVersion }} {{ .Capabilities.KubeVersion.GitVersion }}";
+    let template = format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: other}}\ndata:\n  a: {{{{ include \"a\" . | quote }}}}\n{{{{ define \"a\" }}}}{print}{{{{ end }}}}"
+    );
+    let runtime = "kind: Runtime\ncapabilities: {kubernetesVersion: v1.35.0}\ncomponents: {web: {}}\n";
+    let tree = tree(&[("charts/web/1.0.0/templates/other.yaml", &template), ("runtimes/us-1.yaml", runtime)]);
+    let bundle = bundle(&tree, "us-1", &NoCache);
+    let other = bundle.components[0].objects.iter().find(|object| &*object.key.name == "other").expect("it is there");
+    let json = serde_json::Value::from(&Value::Dict(other.value.clone()));
+    let expected = r#"v1.35.0 {v1.35.0 1 35} {"Major":"1","Minor":"35","Version":"v1.35.0"} v1.35.0"#;
+    assert_eq!(json["data"]["a"], expected);
+}
+
+#[test]
 fn a_hook_that_helm_does_not_know_is_left_out() {
     let hook = |hook: &str| {
         let text = format!(

@@ -11,6 +11,7 @@ mod functions;
 mod kinds;
 mod lists;
 mod maps;
+mod objects;
 mod poison;
 mod statements;
 mod templates;

@@ -11,7 +11,7 @@ use crate::suggest;
 #[derive(Clone, Copy, Debug)]
 pub(in crate::template) enum Function {
     Native(Native),
-    Library(&'static Entry, Manner),
+    Library(&'static Entry, Manner, Form),
     /// Its name, and what to use instead.
     Poison(&'static str, &'static str),
 }
@@ -29,6 +29,10 @@ pub(in crate::template) enum Manner {
     GivesFloats,
     /// It writes YAML to the letter as Helm does.
     WritesYaml,
+    /// It gives a version, which has methods.
+    GivesVersions,
+    /// It gives a time, which has methods.
+    GivesTimes,
 }
 
 impl Manner {
@@ -39,9 +43,51 @@ impl Manner {
             "fromYaml" | "fromYamlArray" | "fromJson" | "fromJsonArray" | "mustFromJson" | "float64" | "addf"
             | "add1f" | "subf" | "divf" | "mulf" | "maxf" | "minf" | "ceil" | "floor" | "round" => Self::GivesFloats,
             "toYaml" => Self::WritesYaml,
+            "semver" => Self::GivesVersions,
+            "toDate" | "mustToDate" | "dateModify" | "date_modify" | "mustDateModify" | "must_date_modify" => {
+                Self::GivesTimes
+            }
             _ if CHOOSING.contains(&&*plain) => Self::Chooses,
             _ => Self::Plain,
         }
+    }
+}
+
+/// What structs of Go become when they are given to a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::template) enum Form {
+    /// What `fmt` prints.
+    Printed,
+    /// What JSON, YAML and functions of times take.
+    Encoded,
+}
+
+impl Form {
+    fn of(function: &str) -> Self {
+        const ENCODED: &[&str] = &[
+            "ago",
+            "date",
+            "dateInZone",
+            "dateModify",
+            "date_in_zone",
+            "date_modify",
+            "durationRound",
+            "htmlDate",
+            "htmlDateInZone",
+            "mustDateModify",
+            "mustToJson",
+            "mustToPrettyJson",
+            "mustToRawJson",
+            "must_date_modify",
+            "toJson",
+            "toPrettyJson",
+            "toRawJson",
+            "toToml",
+            "toYaml",
+            "toYamlPretty",
+            "unixEpoch",
+        ];
+        if ENCODED.contains(&function) { Self::Encoded } else { Self::Printed }
     }
 }
 
@@ -159,7 +205,7 @@ pub(super) fn find(name: &str) -> Option<Function> {
         return Some(Function::Native(*native));
     }
     if let Some(entry) = functions::find(name) {
-        return Some(Function::Library(entry, Manner::of(entry.name)));
+        return Some(Function::Library(entry, Manner::of(entry.name), Form::of(entry.name)));
     }
     functions::refused::all()
         .iter()

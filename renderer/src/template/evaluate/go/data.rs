@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::functions;
 use crate::template::evaluate::Evaluator;
 use crate::template::fault::Fault;
+use crate::template::go::functions::Form;
 use crate::template::heap::{MapId, Shape, is_changeable};
 use crate::template::item::{Item, Poison, Tracked};
 use crate::template::operators::NODE;
@@ -21,10 +22,15 @@ pub(super) type Known = Result<Value, Rc<Poison>>;
 impl<'a> Evaluator<'a> {
     /// An item as data.
     pub(super) fn known(&mut self, item: &Item<'a>, span: Span) -> Result<Known, Fault> {
-        self.known_below(item, span, 0)
+        self.known_below(item, span, Form::Printed, 0)
     }
 
-    fn known_below(&mut self, item: &Item<'a>, span: Span, depth: u16) -> Result<Known, Fault> {
+    /// An item as data, for a function that takes structs in this form.
+    pub(super) fn known_as(&mut self, item: &Item<'a>, span: Span, form: Form) -> Result<Known, Fault> {
+        self.known_below(item, span, form, 0)
+    }
+
+    fn known_below(&mut self, item: &Item<'a>, span: Span, form: Form, depth: u16) -> Result<Known, Fault> {
         if depth > MAX_DEPTH {
             return Err(self.failure(span, None, &Failure::TooDeep(TooDeep)));
         }
@@ -32,14 +38,14 @@ impl<'a> Evaluator<'a> {
             Item::Data(value) => Ok(Ok(value.clone())),
             Item::Unset => Ok(Ok(Value::Null)),
             Item::Poison(poison) => Ok(Err(Rc::clone(poison))),
-            Item::Map(id) => self.known_map(*id, span, depth),
+            Item::Map(id) => self.known_map(*id, span, form, depth),
             Item::Slice(id) => {
                 let items = self.heap.list(*id);
                 self.pay(items.len() as u64 * NODE, span)?;
                 let mut values = Vec::with_capacity(items.len());
                 for item in items.iter() {
                     self.step(span)?;
-                    match self.known_below(item, span, depth + 1)? {
+                    match self.known_below(item, span, form, depth + 1)? {
                         Ok(value) => values.push(value),
                         Err(poison) => return Ok(Err(poison)),
                     }
@@ -65,29 +71,39 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    fn known_map(&mut self, id: MapId, span: Span, depth: u16) -> Result<Known, Fault> {
+    fn known_map(&mut self, id: MapId, span: Span, form: Form, depth: u16) -> Result<Known, Fault> {
         self.read_whole(id);
         let Some(map) = self.heap.map(id) else { return Ok(Ok(Value::empty_dict())) };
         if map.shape == Shape::Versions {
             let names = map.contents.keys().into_iter().map(Value::Text).collect();
             return Value::list(names).map(Ok).map_err(|deep| self.failure(span, None, &Failure::from(deep)));
         }
+        if map.shape.is_struct()
+            && let Some(known) = self.struct_as_data(id, form)
+        {
+            self.heap.structs_written += 1;
+            return Ok(known);
+        }
         if let Some(dict) = self.heap.known_whole(id) {
             return Ok(Ok(Value::Dict(dict)));
         }
         let items = map.contents.entries();
+        let structs_before = self.heap.structs_written;
         self.pay(items.len() as u64 * NODE * 2, span)?;
         let mut entries = Vec::with_capacity(items.len());
         for (key, item) in items {
             self.step(span)?;
-            match self.known_below(&item, span, depth + 1)? {
+            match self.known_below(&item, span, form, depth + 1)? {
                 Ok(value) => entries.push((key, value)),
                 Err(poison) => return Ok(Err(poison)),
             }
         }
         let value =
             Value::dict(Entries::new(entries)).map_err(|deep| self.failure(span, None, &Failure::from(deep)))?;
-        if let Value::Dict(dict) = &value {
+        // What holds a struct is other data for another function.
+        if let Value::Dict(dict) = &value
+            && self.heap.structs_written == structs_before
+        {
             self.heap.remember_whole(id, dict);
         }
         Ok(Ok(value))
@@ -222,12 +238,6 @@ impl<'a> Evaluator<'a> {
 
     /// What `fmt` prints.
     pub(super) fn printed(&mut self, item: &Item<'a>, span: Span) -> Result<Result<Arc<str>, Rc<Poison>>, Fault> {
-        if let Item::Map(id) = item
-            && self.heap.map(*id).is_some_and(|map| map.shape == Shape::KubeVersion)
-            && let Some(Item::Data(Value::Text(version))) = self.entry(*id, "Version", span)?
-        {
-            return Ok(Ok(version));
-        }
         let value = match self.known(item, span)? {
             Ok(value) => value,
             Err(poison) => return Ok(Err(poison)),

@@ -4,8 +4,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::statements::settled;
-use reeve_renderer_objects::version::Version;
-
 use crate::functions::to_yaml_exact;
 use crate::suggest;
 use crate::template::evaluate::Evaluator;
@@ -85,7 +83,7 @@ impl<'a> Evaluator<'a> {
                 fault.help = Some("write `capabilities: {kubernetesVersion: ..}` into the runtime's file".to_owned());
                 Err(fault)
             }
-            Shape::Capabilities | Shape::KubeVersion | Shape::Struct(_) => {
+            Shape::Capabilities | Shape::KubeVersion | Shape::Struct(_) | Shape::Semver | Shape::Time => {
                 let near = suggest::nearest(key, map.contents.keys().iter().map(|key| &**key)).map(ToOwned::to_owned);
                 let message = format!("{}: there is no field `{key}`", quoted(&self.program, span));
                 let mut fault = self.fault("undefined", span, message);
@@ -129,11 +127,8 @@ impl<'a> Evaluator<'a> {
                         self.has_version(id, &version, span).map(|has| Some(Item::Data(Value::Bool(has))))
                     }
                     (Shape::KubeVersion, "String" | "GitVersion", []) => self.entry(*id, "Version", span),
-                    (Shape::Map, "Compare" | "Equal" | "GreaterThan" | "LessThan", [other])
-                        if map.contents.contains_key("Original") && !map.contents.contains_key(name) =>
-                    {
-                        self.compared_versions(*id, name, other, span).map(Some)
-                    }
+                    (Shape::Semver, _, _) => self.version_method(*id, name, arguments, span),
+                    (Shape::Time, _, _) => self.time_method(*id, name, arguments, span),
                     (Shape::Values, "AsMap", []) if !map.contents.contains_key(name) => Ok(Some(Item::Map(*id))),
                     (Shape::Values, "YAML", []) if !map.contents.contains_key(name) => {
                         self.values_as_yaml(*id, span).map(Some)
@@ -151,39 +146,6 @@ impl<'a> Evaluator<'a> {
             }
             _ => Ok(None),
         }
-    }
-
-    /// Methods of what `semver` gives.
-    fn compared_versions(
-        &mut self,
-        id: MapId,
-        method: &str,
-        other: &Expression,
-        span: Span,
-    ) -> Result<Item<'a>, Fault> {
-        let other = self.evaluate(other)?;
-        let mut texts = Vec::new();
-        for item in [Item::Map(id), other] {
-            let found = match item {
-                Item::Map(id) => self.entry(id, "Original", span)?,
-                _ => None,
-            };
-            let Some(Item::Data(Value::Text(text))) = found else {
-                return Err(self.fault("template-type", span, format!("`{method}` compares what `semver` gives")));
-            };
-            texts.push(text);
-        }
-        let versions: Vec<Version<'_>> = texts.iter().filter_map(|text| Version::parse(text)).collect();
-        let [one, other] = versions.as_slice() else {
-            return Err(self.fault("template-type", span, format!("`{method}` compares what `semver` gives")));
-        };
-        let order = one.compare(other);
-        Ok(Item::Data(match method {
-            "Compare" => Value::Int(order as i64),
-            "Equal" => Value::Bool(order.is_eq()),
-            "GreaterThan" => Value::Bool(order.is_gt()),
-            _ => Value::Bool(order.is_lt()),
-        }))
     }
 
     /// What is at a path of keys with dots between them: a map for `Table`, anything else for `PathValue`.

@@ -9,7 +9,7 @@ use crate::functions::{Entry, to_yaml_exact};
 use crate::template::evaluate::Evaluator;
 use crate::template::evaluate::files::base64;
 use crate::template::fault::Fault;
-use crate::template::go::functions::{Function, Manner, Native, name_of};
+use crate::template::go::functions::{Form, Function, Manner, Native, name_of};
 use crate::template::heap::Shape;
 use crate::template::item::Item;
 use crate::template::program::{Expression, FunctionCall, Span};
@@ -41,7 +41,9 @@ impl<'a> Evaluator<'a> {
         span: Span,
     ) -> Result<Item<'a>, Fault> {
         match call.function {
-            Function::Library(entry, manner) => self.library_function(entry, manner, &call.arguments, span),
+            Function::Library(entry, manner, form) => {
+                self.library_function(entry, (manner, form), &call.arguments, span)
+            }
             Function::Poison(name, instead) => self.poison(name, instead, &call.arguments, span),
             Function::Native(native) => {
                 let mut items = Vec::with_capacity(call.arguments.len());
@@ -73,7 +75,7 @@ impl<'a> Evaluator<'a> {
     fn library_function(
         &mut self,
         entry: &'static Entry,
-        manner: Manner,
+        (manner, form): (Manner, Form),
         arguments: &[Expression],
         span: Span,
     ) -> Result<Item<'a>, Fault> {
@@ -84,7 +86,7 @@ impl<'a> Evaluator<'a> {
             if let Some(given) = &mut given {
                 given.push(item.clone());
             }
-            match self.known(&item, argument.span)? {
+            match self.known_as(&item, argument.span, form)? {
                 Ok(value) => self.arguments.push(value),
                 Err(poison) => {
                     let passed =
@@ -117,10 +119,14 @@ impl<'a> Evaluator<'a> {
             )),
             Manner::WritesYaml => to_yaml_exact(self.budget, values.first().unwrap_or(&Value::Null)),
             Manner::GivesFloats => (entry.call)(self.budget, values).map(|value| value.with_floats()),
-            Manner::Plain | Manner::Chooses | Manner::Compares => (entry.call)(self.budget, values),
+            Manner::Plain | Manner::Chooses | Manner::Compares | Manner::GivesTimes | Manner::GivesVersions => {
+                (entry.call)(self.budget, values)
+            }
         };
         self.arguments.truncate(base);
         match result {
+            Ok(value) if manner == Manner::GivesVersions => Ok(self.version_item(&value)),
+            Ok(value) if manner == Manner::GivesTimes => Ok(self.time_item(value)),
             Ok(value) => self.opened(value, span),
             Err(failure) => Err(self.failure(span, Some(entry.name), &failure)),
         }

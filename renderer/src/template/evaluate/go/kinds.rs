@@ -45,6 +45,8 @@ impl<'a> Evaluator<'a> {
                 Shape::Struct(name) => ("struct", name),
                 Shape::Versions => ("slice", "chartutil.VersionSet"),
                 Shape::KubeVersion => ("struct", "chartutil.KubeVersion"),
+                Shape::Semver => ("ptr", "*semver.Version"),
+                Shape::Time => ("struct", "time.Time"),
                 Shape::Capabilities => ("ptr", "*chartutil.Capabilities"),
             },
             _ => ("map", "map[string]interface {}"),

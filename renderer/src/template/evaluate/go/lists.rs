@@ -68,6 +68,7 @@ impl<'a> Evaluator<'a> {
             Item::Bytes(bytes) => bytes.len(),
             Item::Slice(id) => self.heap.list(*id).len(),
             Item::Map(id) => {
+                self.not_a_struct(item, "text, a list or a map to have a length", span)?;
                 self.read_whole(*id);
                 self.heap.map(*id).map_or(0, |map| map.contents.len())
             }
@@ -87,6 +88,7 @@ impl<'a> Evaluator<'a> {
             let key = given.at(at);
             item = match (&item, &key) {
                 (Item::Map(id), Item::Data(Value::Text(key))) => {
+                    self.not_a_struct(&item, "a list or a map for `index`", given.span_of(0))?;
                     self.entry(*id, key, span)?.unwrap_or(Item::Data(Value::Null))
                 }
                 (Item::ChartFiles(set), Item::Data(Value::Text(path))) => {

@@ -117,6 +117,7 @@ impl<'a> Evaluator<'a> {
                 Ok(keys.iter().enumerate().map(|(at, key)| (number(at), Self::key_item(key))).collect())
             }
             Item::Map(id) => {
+                self.not_a_struct(subject, "a list or a map to range over", span)?;
                 let keys = self.keys_of(*id, span)?;
                 let mut pairs = Vec::with_capacity(keys.len());
                 for key in keys {
@@ -151,6 +152,13 @@ impl<'a> Evaluator<'a> {
             Item::Data(Value::Text(text)) => self.write(&text, span),
             Item::Unset | Item::Data(Value::Null) => self.write(NO_VALUE, span),
             Item::Poison(poison) => self.print_poison(poison, span),
+            // In the context of the template it can be addressed, and then Go prints it by its method.
+            Item::Map(id) if self.heap.map(id).is_some_and(|map| map.shape == Shape::KubeVersion) => {
+                match self.entry(id, "Version", span)? {
+                    Some(Item::Data(Value::Text(version))) => self.write(&version, span),
+                    _ => Ok(()),
+                }
+            }
             other => match self.printed(&other, span)? {
                 Ok(text) => self.write(&text, span),
                 Err(poison) => self.print_poison(poison, span),
