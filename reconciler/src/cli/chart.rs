@@ -41,10 +41,17 @@ fn import(args: &ImportArgs, terminal: &mut Terminal) -> Result<Status, Failure>
     Source::open(&args.place.fleet, &RevisionArgs::default())?.load(&Loader::new())?;
     let origin = Origin::parse(&args.origin, args.name.as_deref())?;
     let (chart, lock) = fetched(&origin, args.version.as_deref(), &args.place)?;
+    if let Some(wanted) = args.name.as_ref().filter(|name| **name != chart.name) {
+        let (found, wanted) = (format!("`{}`", chart.name), format!("`{wanted}`"));
+        return Err(ChartError::Other { place: lock.origin, found, wanted }.into());
+    }
     let trial = chart.trial()?;
     chart.write(&args.place.fleet, &lock)?;
     let (name, version) = (&chart.name, &chart.version);
     writeln!(terminal.out, "imported {name} {version} into {} ({})", chart.folder(), lock.digest)?;
+    if !chart.left_out.is_empty() {
+        writeln!(terminal.out, "left out what is for Git: {}", chart.left_out.join(", "))?;
+    }
     if !trial.findings.is_empty() {
         Reporter::new(&trial.tree, terminal.style).write(&trial.findings, &mut terminal.out)?;
         writeln!(terminal.out, "{} in {}", tally(&trial.findings), chart.folder())?;
@@ -72,17 +79,28 @@ fn fetched(origin: &Origin, wanted: Option<&str>, place: &PlaceArgs) -> Result<(
         _ => None,
     };
     let version = version.unwrap_or_else(|| chart.version.clone());
-    let lock = Lock { origin: origin.written(), chart: known_as, version, digest };
+    let lock = Lock { origin: origin.written(&place.fleet), chart: known_as, version, digest };
+    // Registries and repositories were asked for it; a folder or an archive has what it has.
+    if let (Origin::Folder(path) | Origin::Archive(path), Some(wanted)) = (origin, wanted)
+        && versions::choose(Some(wanted), [(chart.version.as_str(), ())]).is_none()
+    {
+        let (place, wanted) = (path.clone(), wanted.to_owned());
+        return Err(ChartError::Other { place, found: chart.version, wanted });
+    }
     Ok((chart, lock))
 }
 
 fn update(args: &UpdateArgs, terminal: &mut Terminal) -> Result<Status, Failure> {
     let fleet = &args.place.fleet;
-    let (old, lock) = newest_lock(fleet, &args.chart)?;
-    let origin = Origin::parse(&lock.origin, lock.chart.as_deref())?;
+    let (old, known) = newest_lock(fleet, &args.chart)?;
+    let origin = Origin::known(&known.origin, known.chart.as_deref(), fleet)?;
     let (chart, lock) = fetched(&origin, args.version.as_deref(), &args.place)?;
+    let lock = Lock { origin: known.origin, ..lock };
     if chart.version == old {
         writeln!(terminal.out, "{} {old} is the newest at {}", args.chart, lock.origin)?;
+        if lock.digest != known.digest {
+            writeln!(terminal.out, "what is there is not what was imported: a change needs another version")?;
+        }
         return Ok(Status::Fine);
     }
     writeln!(terminal.out, "{} {old} -> {} from {}", args.chart, chart.version, lock.origin)?;

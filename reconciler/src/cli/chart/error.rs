@@ -39,6 +39,8 @@ pub(in crate::cli) enum ChartError {
     Missing { name: String, place: String },
     #[error("{place} has no version of `{name}` that fits {wanted}")]
     NoVersion { name: String, wanted: String, place: String },
+    #[error("the chart at {place} is {found}, not {wanted}")]
+    Other { place: String, found: String, wanted: String },
     #[error("{place} sent {found}, but {wanted} was announced")]
     Digest { place: String, found: String, wanted: String },
     #[error("charts/{chart} was not imported: there is no charts/{chart}/<version>.lock")]
@@ -57,6 +59,9 @@ impl ChartError {
             }
             Self::Connect { .. } => Some("a certificate of your own is trusted if SSL_CERT_FILE names its authority"),
             Self::Digest { .. } => Some("nothing was written; try again, and ask whoever keeps the registry"),
+            Self::Other { .. } => {
+                Some("nothing was written; leave the name or `--version` out to take the chart that is there")
+            }
             Self::NotImported { .. } => Some("`reeve chart import` writes it"),
             _ => None,
         }

@@ -25,7 +25,12 @@ pub(super) struct Imported {
     /// The version that its folder is called.
     pub(super) version: String,
     pub(super) files: Files,
+    /// Files that say to Git what to do, and would say it to that of the fleet.
+    pub(super) left_out: Vec<String>,
 }
+
+/// What would hide files of the chart from Git, change them on their way, or is Git's own.
+const FOR_GIT: &[&str] = &[".git", ".gitattributes", ".gitignore", ".gitmodules"];
 
 /// What was found out about a chart before it is used.
 pub(super) struct Trial {
@@ -37,7 +42,10 @@ pub(super) struct Trial {
 }
 
 impl Imported {
-    pub(super) fn read(files: Files) -> Result<Self, ChartError> {
+    pub(super) fn read(mut files: Files) -> Result<Self, ChartError> {
+        let is_for_git =
+            |name: &str| name.split('/').any(|part| FOR_GIT.iter().any(|one| part.eq_ignore_ascii_case(one)));
+        let left_out = files.extract_if(.., |(name, _)| is_for_git(name)).map(|(name, _)| name).collect();
         let no_chart = |why: &str| ChartError::NoChart(why.to_owned());
         let metadata = files.iter().find(|(name, _)| name == "Chart.yaml").map(|(_, content)| content);
         let metadata = metadata.ok_or_else(|| no_chart("it has no Chart.yaml"))?;
@@ -59,7 +67,7 @@ impl Imported {
         if semver::Version::parse(&version).is_err() {
             return Err(no_chart(&format!("`{version}` is not a semantic version")));
         }
-        Ok(Self { name, version, files })
+        Ok(Self { name, version, files, left_out })
     }
 
     pub(super) fn folder(&self) -> String {

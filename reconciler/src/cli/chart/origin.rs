@@ -1,6 +1,6 @@
 //! Where a chart comes from, as a person writes it.
 
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use super::error::ChartError;
 
@@ -18,6 +18,15 @@ pub(super) enum Origin {
 }
 
 impl Origin {
+    /// What was written down for a fleet repository: a path is one from there.
+    pub(super) fn known(text: &str, name: Option<&str>, fleet: &Path) -> Result<Self, ChartError> {
+        if text.contains("://") {
+            return Self::parse(text, name);
+        }
+        let path = fleet.join(text).display().to_string();
+        Self::parse(&path, name).map_err(|_| ChartError::Origin(path))
+    }
+
     pub(super) fn parse(text: &str, name: Option<&str>) -> Result<Self, ChartError> {
         if let Some(rest) = text.strip_prefix("oci://") {
             return oci(rest).ok_or_else(|| ChartError::Origin(text.to_owned()));
@@ -36,14 +45,25 @@ impl Origin {
         }
     }
 
-    /// As it is written down, without the version.
-    pub(super) fn written(&self) -> String {
+    /// As it is written down for a fleet repository, without the version: a path as seen from there, so that it means the
+    /// same wherever one stands, unless it was given as an absolute one.
+    pub(super) fn written(&self, fleet: &Path) -> String {
         match self {
-            Self::Folder(path) | Self::Archive(path) => path.clone(),
+            Self::Folder(path) | Self::Archive(path) if Path::new(path).is_absolute() => path.clone(),
+            Self::Folder(path) | Self::Archive(path) => from_there(Path::new(path), fleet).unwrap_or(path.clone()),
             Self::Oci { registry, repository, .. } => format!("oci://{registry}/{repository}"),
             Self::Repository { url, .. } => url.clone(),
         }
     }
+}
+
+/// A path relative to a folder; nothing if one of the two is not there.
+fn from_there(path: &Path, folder: &Path) -> Option<String> {
+    let (path, folder) = (path.canonicalize().ok()?, folder.canonicalize().ok()?);
+    let shared = path.components().zip(folder.components()).take_while(|(one, other)| one == other).count();
+    let up = folder.components().skip(shared).map(|_| Component::ParentDir);
+    let relative: PathBuf = up.chain(path.components().skip(shared)).collect();
+    Some(relative.display().to_string())
 }
 
 fn oci(rest: &str) -> Option<Origin> {

@@ -132,6 +132,50 @@ fn nothing_is_written_of_what_is_damaged_or_leads_out_of_the_chart() {
 }
 
 #[test]
+fn a_folder_or_an_archive_is_refused_if_it_is_not_the_chart_or_version_that_was_asked_for() {
+    let (fleet, beside) = fleet();
+    let archive = write(&beside, "note.tgz", &pack(&note("1.2.0")));
+    for (name, content) in note("1.2.0") {
+        write(&beside, &name, &content);
+    }
+    for place in [archive, beside.file("note").display().to_string()] {
+        let other = fleet.reeve(&["chart", "import", &place, "--version", "^2"]).with(2);
+        assert!(other.err.contains(&format!("the chart at {place} is 1.2.0, not ^2")), "{}", other.err);
+        let other = fleet.reeve(&["chart", "import", &place, "web"]).with(2);
+        assert!(other.err.contains("is `note`, not `web`"), "{}", other.err);
+        assert!(!fleet.file("charts/note").exists());
+        fleet.reeve(&["chart", "import", &place, "note", "--version", "^1.1"]).with(0);
+        std::fs::remove_dir_all(fleet.file("charts/note")).unwrap();
+    }
+}
+
+#[test]
+fn what_would_steer_git_is_left_out_and_a_name_with_control_characters_is_refused() {
+    let (fleet, beside) = fleet();
+    let mut files = note("1.0.0");
+    for name in ["note/.git/config", "note/.gitignore", "note/charts/.GitAttributes", "note/.gitkeep"] {
+        files.push((name.to_owned(), b"*".to_vec()));
+    }
+    for (name, content) in &files {
+        write(&beside, name, content);
+    }
+    let archive = write(&beside, "note.tgz", &pack(&files));
+    for place in [archive, beside.file("note").display().to_string()] {
+        let ended = fleet.reeve(&["chart", "import", &place]).with(0);
+        assert!(ended.out.contains("left out what is for Git: "), "{}", ended.out);
+        let is_there = |name: &str| fleet.file("charts/note/1.0.0").join(name).exists();
+        assert!(is_there(".gitkeep") && !is_there(".git") && !is_there(".gitignore"));
+        assert!(!is_there("charts/.GitAttributes"));
+        std::fs::remove_dir_all(fleet.file("charts/note")).unwrap();
+    }
+    let mut files = note("1.0.0");
+    files.push(("note/a\u{1b}[2J".to_owned(), b"x".to_vec()));
+    let archive = write(&beside, "odd.tgz", &pack(&files));
+    let ended = fleet.reeve(&["chart", "import", &archive]).with(2);
+    assert!(ended.err.contains("`note/a\\u{1b}[2J`, whose name has control characters"), "{}", ended.err);
+}
+
+#[test]
 fn an_import_that_cannot_be_written_leaves_nothing() {
     let (fleet, place) = fleet();
     let mut files = note("1.0.0");
@@ -196,6 +240,38 @@ fn an_archive_that_is_not_the_one_announced_is_refused() {
     let ended = fleet.reeve(&["chart", "import", &shelf.url("/charts"), "note"]).with(2);
     assert!(ended.err.contains("was announced"), "{}", ended.err);
     assert!(!fleet.file("charts/note").exists());
+}
+
+#[test]
+fn a_folder_is_found_again_from_wherever_an_update_is_asked_for() {
+    let (fleet, beside) = fleet();
+    let lay = |version: &str| {
+        for (name, content) in note(version) {
+            write(&beside, &name, &content);
+        }
+    };
+    lay("1.0.0");
+    let (at, from) = (fleet.file("").display().to_string(), beside.file("").display().to_string());
+    fleet.reeve(&["chart", "import", "-C", &from, "--fleet", &at, "note"]).with(0);
+    let lock = read(&fleet, "charts/note/1.0.0.lock");
+    assert!(lock.contains("origin: \"../") && lock.contains("/note\""), "{lock}");
+    let ended = fleet.reeve(&["chart", "update", "note"]).with(0);
+    assert!(
+        ended.out.starts_with("note 1.0.0 is the newest at ../") && ended.out.lines().count() == 1,
+        "{}",
+        ended.out
+    );
+    write(&beside, "note/values.yaml", b"text: other\n");
+    let ended = fleet.reeve(&["chart", "update", "note"]).with(0);
+    assert!(ended.out.contains("is not what was imported"), "{}", ended.out);
+    lay("1.1.0");
+    for place in [&at, &from] {
+        let ended = fleet.reeve(&["chart", "update", "-C", place, "--fleet", &at, "note"]).with(0);
+        assert!(ended.out.starts_with("note 1.0.0 -> 1.1.0 from ../"), "{}", ended.out);
+    }
+    std::fs::remove_dir_all(beside.file("note")).unwrap();
+    let ended = fleet.reeve(&["chart", "update", "note"]).with(2);
+    assert!(ended.err.contains("is no place that charts come from"), "{}", ended.err);
 }
 
 #[test]

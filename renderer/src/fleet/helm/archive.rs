@@ -128,6 +128,9 @@ fn inside(name: &str) -> Result<Option<String>, ArchiveError> {
     let plain = name.replace('\\', "/");
     let plain = plain.trim_start_matches("./");
     let is_outside = plain.starts_with('/') || plain.split('/').any(|part| part == "..") || plain.contains(':');
+    if name.chars().any(char::is_control) {
+        return Err(ArchiveError::Refused(name.escape_default().to_string(), "whose name has control characters"));
+    }
     if is_outside {
         return Err(ArchiveError::Refused(name.to_owned(), "which leads out of the chart"));
     }
