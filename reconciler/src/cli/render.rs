@@ -6,8 +6,10 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use reeve_renderer::bundle::{Bundle, BundleComponent, Object};
+use reeve_renderer::diagnostic::Diagnostic;
 use reeve_renderer::findings::Findings;
-use reeve_renderer::fleet::Loader;
+use reeve_renderer::fleet::{Fleet, Loader};
+use reeve_renderer::resolve;
 use reeve_renderer::suggest::did_you_mean;
 use reeve_renderer::value::Value;
 use reeve_renderer::yaml;
@@ -23,7 +25,9 @@ pub(super) fn run(args: &RenderArgs, terminal: &mut Terminal) -> Result<Status, 
     let (fleet, said) = source.load(&Loader::new())?;
     let names = runtimes_of(&fleet, &args.runtimes)?;
     let mut findings = Findings::new();
-    findings.extend(said);
+    let folders = folders_of(&fleet, &names);
+    let asked = &args.runtimes;
+    findings.extend(said.into_iter().filter(|one| asked.is_empty() || concerns(one, &fleet, &names, folders.as_ref())));
     let mut printer = Printer::new(args, &mut terminal.out);
     printer.begin()?;
     bundles::each(&fleet, &names, |name, rendered, _| {
@@ -54,6 +58,32 @@ pub(super) fn run(args: &RenderArgs, terminal: &mut Terminal) -> Result<Status, 
         // A component of a runtime that failed may well be there.
         Some(failure) if !failed => Err(failure),
         _ => Ok(status),
+    }
+}
+
+/// The folders and archives of all charts that these runtimes get; nothing if that cannot be known of one of them.
+fn folders_of(fleet: &Fleet, names: &[Arc<str>]) -> Option<BTreeSet<Arc<str>>> {
+    let mut folders = BTreeSet::new();
+    for name in names {
+        let resolved = resolve::resolve(fleet, name)?.ok()?;
+        folders.extend(resolved.components.iter().map(|component| component.chart.folder.clone()));
+    }
+    Some(folders)
+}
+
+/// Whether a finding of the repository concerns these runtimes: what is wrong with the file of another, or with a chart
+/// that none of these gets, does not.
+fn concerns(finding: &Diagnostic, fleet: &Fleet, names: &[Arc<str>], folders: Option<&BTreeSet<Arc<str>>>) -> bool {
+    let Some(place) = &finding.location else { return true };
+    if place.file.starts_with("runtimes/") {
+        return names.iter().filter_map(|name| fleet.runtimes.get(name)).any(|runtime| runtime.file == place.file);
+    }
+    let is_below = |folder: &Arc<str>| {
+        place.file.strip_prefix(&**folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    match folders {
+        Some(folders) if place.file.starts_with("charts/") => folders.iter().any(is_below),
+        _ => true,
     }
 }
 

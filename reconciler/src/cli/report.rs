@@ -20,6 +20,8 @@ mod tests;
 
 /// Columns of a line that are shown.
 const WIDEST: usize = 140;
+/// Findings that are shown: nobody reads more at once.
+const SHOWN: usize = 100;
 /// Files whose text is kept.
 const KEPT: usize = 64;
 
@@ -44,12 +46,20 @@ impl<'a> Reporter<'a> {
         Self { tree, renderer: renderer.term_width(WIDEST), files: HashMap::new() }
     }
 
-    /// Writes all of them, with an empty line after each.
+    /// Writes them, with an empty line after each; of many the first, errors before warnings, and how many more there are.
     pub(super) fn write(&mut self, findings: &[Diagnostic], out: &mut dyn Write) -> io::Result<()> {
-        findings.iter().try_for_each(|finding| {
-            let report = self.report(finding);
-            writeln!(out, "{}\n", self.renderer.render(&[report]))
-        })
+        if findings.len() <= SHOWN {
+            return findings.iter().try_for_each(|finding| self.write_one(finding, out));
+        }
+        let (errors, warnings): (Vec<_>, Vec<_>) = findings.iter().partition(|finding| finding.is_error());
+        errors.into_iter().chain(warnings).take(SHOWN).try_for_each(|finding| self.write_one(finding, out))?;
+        let more = count(findings.len() - SHOWN, "more finding");
+        writeln!(out, "{more} not shown; `reeve validate --output json` has all\n")
+    }
+
+    fn write_one(&mut self, finding: &Diagnostic, out: &mut dyn Write) -> io::Result<()> {
+        let report = self.report(finding);
+        writeln!(out, "{}\n", self.renderer.render(&[report]))
     }
 
     fn report<'f>(&mut self, finding: &'f Diagnostic) -> Group<'f> {

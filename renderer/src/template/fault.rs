@@ -52,6 +52,10 @@ pub(super) struct Site<'s> {
     pub calls: &'s [Frame],
 }
 
+/// Calls that are shown of a chain of calls: the last ones, and the first ones.
+const INNERMOST: usize = 6;
+const OUTERMOST: usize = 3;
+
 impl Site<'_> {
     /// An error at a stretch of the running template.
     pub(super) fn fault(&self, code: &'static str, span: Span, message: impl Into<String>) -> Fault {
@@ -73,7 +77,16 @@ impl Site<'_> {
             }
         }
         diagnostic.location = Some(location);
-        for call in calls {
+        let calls: Vec<_> = calls.collect();
+        for (at, call) in calls.iter().enumerate() {
+            // Of a recursion, where it is and how it began.
+            if at >= INNERMOST && at + OUTERMOST < calls.len() {
+                if at == INNERMOST {
+                    let between = calls.len() - INNERMOST - OUTERMOST;
+                    diagnostic = diagnostic.note(format!("{between} more calls between these"), None);
+                }
+                continue;
+            }
             let from = self.location(&call.program, call.span);
             diagnostic = diagnostic.note(format!("in {}, called from {from}", call.what), Some(from));
         }

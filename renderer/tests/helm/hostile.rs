@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use reeve_renderer::budget::{Budget, Limits};
+use reeve_renderer::diagnostic::Diagnostic;
 use reeve_renderer::template::{ChartFiles, ChartNode, GoTemplates, Scope, Source, render_charts};
 use reeve_renderer::value::Value;
 
@@ -21,8 +22,15 @@ impl ChartFiles for NoFiles {
 
 /// What became of a template, within small limits and on a small stack.
 fn render(text: &str) -> Result<String, String> {
+    written(text).map_err(|found| {
+        assert!(found.location.is_some(), "{found}");
+        found.to_string()
+    })
+}
+
+fn written(text: &str) -> Result<String, Diagnostic> {
     let source = Source { name: "a.yaml".to_owned(), file: "a.yaml".into(), text: text.into() };
-    let templates = GoTemplates::compile(&[source]).map_err(|found| found[0].to_string())?;
+    let templates = GoTemplates::compile(&[source]).map_err(|mut found| found.remove(0))?;
     let chart = ChartNode {
         name: "hostile".into(),
         metadata: Value::empty_dict(),
@@ -35,10 +43,7 @@ fn render(text: &str) -> Result<String, String> {
     let values = Value::dict([(Arc::from("a"), Value::from("b"))].into()).expect("not deep");
     let scope = Scope::new().data("Values", values);
     let rendered = render_charts(&chart, &scope, &Budget::new(limits), None).remove(0);
-    rendered.result.map(|written| written.text).map_err(|found| {
-        assert!(found[0].location.is_some(), "{}", found[0]);
-        found[0].to_string()
-    })
+    rendered.result.map(|written| written.text).map_err(|mut found| found.remove(0))
 }
 
 fn on_a_small_stack(text: String) -> Result<String, String> {
@@ -75,6 +80,17 @@ fn what_never_ends_is_stopped() {
         let said = on_a_small_stack(text.to_owned()).expect_err(&text[..text.len().min(80)]);
         assert!(said.contains("a.yaml:1:"), "{said}");
     }
+}
+
+#[test]
+fn a_recursion_is_shown_where_it_is_and_how_it_began() {
+    let text = "{{ define \"one\" }}{{ include \"two\" . }}{{ end }}\n{{ define \"two\" }}{{ include \"one\" . }}{{ end }}\n{{ include \"one\" . }}";
+    let said = written(text).expect_err("it never ends");
+    let notes: Vec<&str> = said.notes.iter().map(|note| note.message.as_str()).collect();
+    assert_eq!(said.code, "limit");
+    assert_eq!(notes.len(), 10, "{notes:?}");
+    assert_eq!(notes[6], "55 more calls between these");
+    assert_eq!(notes[9], "in `one`, called from a.yaml:3:4");
 }
 
 /// What templates are made of.

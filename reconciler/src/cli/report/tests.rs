@@ -46,6 +46,17 @@ error[some-code]: it is wrong
 }
 
 #[test]
+fn of_many_findings_the_first_errors_are_shown_and_how_many_more_there_are() {
+    let mut findings = vec![Diagnostic::warning("w", "odd"); 150];
+    findings.extend(vec![two(); 99]);
+    let mut out = Vec::new();
+    Reporter::new(&MemoryTree::new(), Style::new(false)).write(&findings, &mut out).unwrap();
+    let out = String::from_utf8(out).unwrap();
+    assert_eq!((out.matches("error[").count(), out.matches("warning[").count()), (99, 1));
+    assert!(out.ends_with("149 more findings not shown; `reeve validate --output json` has all\n\n"), "{out}");
+}
+
+#[test]
 fn what_concerns_a_whole_file_marks_nothing_in_it() {
     let finding = Diagnostic::warning("w", "odd").at(Location::file("a.yaml")).help("look");
     assert_eq!(shown(finding, Style::new(false)), "warning[w]: odd\n--> a.yaml:1:1\n = help: look\n\n");

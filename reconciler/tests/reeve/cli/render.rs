@@ -86,6 +86,24 @@ fn a_runtime_that_fails_does_not_keep_the_others() {
 }
 
 #[test]
+fn one_runtime_is_rendered_whatever_is_wrong_with_another_and_its_charts() {
+    let repository = Repository::fleet();
+    let broken = "kind: Runtime\nlabels: [x\n";
+    let using = "kind: Runtime\ncomponents:\n  broken: {version: 1.0.0}\n";
+    repository.write("runtimes/broken.yaml", broken);
+    repository.write("runtimes/using.yaml", using);
+    repository.write("charts/broken/1.0.0/Chart.yaml", "apiVersion: v2\nname: broken\nversion: 1.0.0\n");
+    repository.write("charts/broken/1.0.0/templates/a.yaml", "{{ if }}");
+    let ended = repository.reeve(&["render", "-r", "eu-1"]).with(0);
+    assert!(ended.out.starts_with(FIRST), "{}", ended.out);
+    assert_eq!(ended.err, "");
+    let all = repository.reeve(&["render"]).with(1);
+    assert!(all.err.contains("runtimes/broken.yaml:2:") && all.err.contains("templates/a.yaml:1:"), "{}", all.err);
+    let using = repository.reeve(&["render", "-r", "using"]).with(1);
+    assert!(using.err.contains("templates/a.yaml:1:") && !using.err.contains("runtimes/broken"), "{}", using.err);
+}
+
+#[test]
 fn an_unknown_runtime_or_component_gets_a_suggestion() {
     let repository = Repository::fleet();
     let ended = repository.reeve(&["render", "-r", "eu1"]).with(2);
