@@ -29,6 +29,8 @@ fuzz_target!(|text: &str| {
     let values = documents(VALUES, &Options::default()).expect("our own")[0].to_value().expect("shallow");
     let chart = ChartNode {
         name: "x".into(),
+        plain_name: "x".into(),
+        is_switched: true,
         metadata: Value::empty_dict(),
         templates: &templates,
         files: &NoFiles,

@@ -78,7 +78,9 @@ impl Enabled {
     fn node_below(&self, is_root: bool) -> ChartNode<'_> {
         ChartNode {
             name: Arc::clone(&self.name),
-            metadata: in_go(&self.chart.metadata, &self.name, &self.requirements, is_root),
+            plain_name: Arc::clone(&self.chart.name),
+            is_switched: self.is_switched,
+            metadata: in_go(&self.chart.metadata, &self.name, self.is_switched.then_some(&*self.requirements), is_root),
             templates: &self.chart.templates,
             files: &self.chart.files,
             is_library: self.chart.is_library,

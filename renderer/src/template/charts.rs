@@ -3,7 +3,7 @@
 //! As in Helm, all charts share one set of named templates, deeper ones first, so that a chart's own declarations win; and
 //! they run in that order with one set of values, so that what one template changes in them the next one sees.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
 
@@ -67,6 +67,11 @@ impl GoTemplates {
 pub struct ChartNode<'a> {
     /// Its name, or its alias.
     pub name: Arc<str>,
+    /// Its name without an alias.
+    pub plain_name: Arc<str>,
+    /// Whether the charts below it are its own. If not, Helm calls their templates by the plain names of all charts above,
+    /// so that under two names of one chart they are there once.
+    pub is_switched: bool,
     /// What its templates see as `.Chart`.
     pub metadata: Value,
     /// Its templates.
@@ -133,6 +138,7 @@ struct Named<'a> {
 struct Charted<'n, 'a> {
     node: &'n ChartNode<'a>,
     path: String,
+    plain_path: String,
     parent: Option<usize>,
 }
 
@@ -145,14 +151,17 @@ pub fn render_charts(
     budget: &Budget,
     only: Option<&str>,
 ) -> Vec<RenderedFile> {
-    let mut charts = vec![Charted { node: root, path: root.name.to_string(), parent: None }];
+    let (path, plain_path) = (root.name.to_string(), root.name.to_string());
+    let mut charts = vec![Charted { node: root, path, plain_path, parent: None }];
     let mut at = 0;
     while let Some(parent) = charts.get(at) {
-        let (node, path) = (parent.node, parent.path.clone());
+        let (node, plain_path) = (parent.node, parent.plain_path.clone());
+        let path = if node.is_switched { parent.path.clone() } else { plain_path.clone() };
         let below = node.children.iter();
         charts.extend(below.map(|node| Charted {
             node,
             path: format!("{path}/charts/{}", node.name),
+            plain_path: format!("{plain_path}/charts/{}", node.plain_name),
             parent: Some(at),
         }));
         at += 1;
@@ -206,6 +215,10 @@ fn in_order<'a>(charts: &[Charted<'_, 'a>]) -> Vec<Named<'a>> {
             }
         }
     }
+    // Of one name the last one counts.
+    let mut seen = HashSet::new();
+    named.reverse();
+    named.retain(|one: &Named<'_>| seen.insert(Arc::clone(&one.name)));
     let steps = |name: &str| name.bytes().filter(|byte| *byte == b'/').count();
     named.sort_by(|a, b| steps(&b.name).cmp(&steps(&a.name)).then_with(|| b.name.cmp(&a.name)));
     named

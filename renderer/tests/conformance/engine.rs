@@ -46,7 +46,9 @@ pub(crate) fn render_go(template: &str, values: &Value) -> Result<String, String
     let metadata = dict(&[("version", Value::from("1.0.0")), ("apiVersion", Value::from("v2"))]);
     let chart = ChartNode {
         name: "truth".into(),
-        metadata: in_go(metadata.as_dict().unwrap(), &"truth".into(), &[], true),
+        plain_name: "truth".into(),
+        is_switched: true,
+        metadata: in_go(metadata.as_dict().unwrap(), &"truth".into(), Some(&[]), true),
         templates: &templates,
         files: &NoFiles,
         is_library: false,

@@ -76,18 +76,15 @@ fn conditions_tags_and_aliases_decide_which_charts_take_part() {
 }
 
 #[test]
-fn aliases_of_aliases_take_part_only_so_often() {
-    let mut files = vec![("runtimes/us-1.yaml".to_owned(), "kind: Runtime\ncomponents: {web: {}}\n".to_owned())];
-    let mut folder = "charts/web/1.0.0".to_owned();
-    for depth in 0..6 {
-        let (name, below) =
-            (if depth == 0 { "web".to_owned() } else { format!("s{depth}") }, format!("s{}", depth + 1));
-        let ten = (0..10).map(|at| format!("  - {{name: {below}, version: 1.0.0, alias: x{at}}}\n"));
-        let chart = format!("apiVersion: v2\nname: {name}\nversion: 1.0.0\ndependencies:\n{}", ten.collect::<String>());
-        files.push((format!("{folder}/Chart.yaml"), chart));
-        folder = format!("{folder}/charts/{below}");
-    }
-    files.push((format!("{folder}/Chart.yaml"), "apiVersion: v2\nname: s6\nversion: 1.0.0\n".to_owned()));
+fn charts_and_their_aliases_take_part_only_so_often() {
+    let many = (0..600).map(|at| format!("- {{name: sub, version: 1.x, alias: x{at}}}\n"));
+    let files = [
+        ("runtimes/us-1.yaml".to_owned(), "kind: Runtime\ncomponents: {web: {}}\n".to_owned()),
+        (
+            "charts/web/1.0.0/Chart.yaml".to_owned(),
+            format!("apiVersion: v2\nname: web\nversion: 1.0.0\ndependencies:\n{}", many.collect::<String>()),
+        ),
+    ];
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let (fleet, _) = load(&tree(&files));
     let findings = match resolve(&fleet, "us-1").expect("it is there") {
@@ -337,4 +334,57 @@ fn a_chart_of_the_first_version_names_its_dependencies_in_requirements_and_a_lib
     assert_eq!(names, ["from-web"]);
     let json = serde_json::Value::from(&Value::Dict(objects[0].value.clone()));
     assert_eq!(json["data"]["deps"], "lib true []", "only what takes part is left");
+}
+
+#[test]
+fn a_chart_under_two_names_is_what_helm_makes_of_it() {
+    let name = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Template.Name | replace \"/\" \".\" }}\ndata: {deps: \"{{ range .Chart.Dependencies }}{{ .Name }} {{ .Enabled }} {{ end }}\"}\n";
+    let below = "charts/web/1.0.0/charts/sub";
+    let render = |sub: &str, web: &str| {
+        let chart = format!("apiVersion: v2\nname: web\nversion: 1.0.0\n{web}");
+        let mut tree = tree(&[
+            ("runtimes/us-1.yaml", "kind: Runtime\ncomponents: {web: {}}\n"),
+            ("charts/web/1.0.0/Chart.yaml", &chart),
+            ("charts/web/1.0.0/templates/config.yaml", "{{/* nothing */}}"),
+        ]);
+        tree.write(format!("{below}/Chart.yaml"), format!("apiVersion: v2\nname: sub\nversion: 1.0.0\n{sub}"));
+        tree.write(format!("{below}/templates/config.yaml"), name);
+        tree.write(format!("{below}/charts/leaf/Chart.yaml"), "apiVersion: v2\nname: leaf\nversion: 1.0.0\n");
+        tree.write(format!("{below}/charts/leaf/templates/config.yaml"), name);
+        let bundle = bundle(&tree, "us-1", &NoCache);
+        let object = |object: &reeve_renderer::bundle::Object| {
+            let json = serde_json::Value::from(&Value::Dict(object.value.clone()));
+            let path = object.key.name.replace(".templates.config.yaml", "").replace("charts.", "");
+            format!("{path} {}", json["data"]["deps"].as_str().unwrap_or_default().trim_end())
+        };
+        let mut all: Vec<String> = bundle.components[0].objects.iter().map(object).collect();
+        all.sort();
+        all
+    };
+    let twice = "dependencies: [{name: sub, version: 1.0.0}, {name: sub, version: 1.0.0, alias: other}]\n";
+    // A leaf that nobody declares is there once, and one with an alias keeps its own name the second time.
+    assert_eq!(render("", twice), ["web.other ", "web.sub ", "web.sub.leaf "]);
+    let aliased = "dependencies: [{name: leaf, version: 1.0.0, alias: twig}]\n";
+    let expected = ["web.other twig true", "web.other.leaf ", "web.sub twig true", "web.sub.twig "];
+    assert_eq!(render(aliased, twice), expected);
+    // Where the chart above declares nothing, nothing is switched, and no alias counts.
+    assert_eq!(render(aliased, ""), ["web.sub leaf false", "web.sub.leaf "]);
+}
+
+#[test]
+fn a_chart_under_two_names_is_handed_values_the_first_time_only_as_in_helm() {
+    let leaf = "apiVersion: v2\nname: leaf\nversion: 1.0.0\n";
+    let sub =
+        "apiVersion: v2\nname: sub\nversion: 1.2.0\ndependencies: [{name: leaf, version: 1.x, import-values: [up]}]\n";
+    let tree = tree(&[
+        ("runtimes/us-1.yaml", "kind: Runtime\ncomponents:\n  web: {values: {other: {enabled: true}}}\n"),
+        ("layers/base.yaml", "kind: Layer\nvalues: {}\n"),
+        ("charts/web/1.0.0/charts/sub/Chart.yaml", sub),
+        ("charts/web/1.0.0/charts/sub/charts/leaf/Chart.yaml", leaf),
+        ("charts/web/1.0.0/charts/sub/charts/leaf/values.yaml", "exports: {up: {from: leaf}}\n"),
+    ]);
+    let handed: Vec<(String, bool)> =
+        seen(&tree).into_iter().map(|(name, values)| (name, values.get("from").is_some())).collect();
+    let expected = [("web-other", false), ("web-sub", true), ("web-web", false)];
+    assert_eq!(handed, expected.map(|(name, is_handed)| (name.to_owned(), is_handed)));
 }

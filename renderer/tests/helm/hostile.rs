@@ -33,6 +33,8 @@ fn written(text: &str) -> Result<String, Diagnostic> {
     let templates = GoTemplates::compile(&[source]).map_err(|mut found| found.remove(0))?;
     let chart = ChartNode {
         name: "hostile".into(),
+        plain_name: "hostile".into(),
+        is_switched: true,
         metadata: Value::empty_dict(),
         templates: &templates,
         files: &NoFiles,

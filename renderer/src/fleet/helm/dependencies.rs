@@ -23,6 +23,8 @@ pub struct Enabled {
     pub defaults: Dict,
     /// The charts below it.
     pub children: Vec<Enabled>,
+    /// Whether its requirements were looked at: Helm stops at a chart that declares none.
+    pub(super) is_switched: bool,
     /// Its requirements that are met and switched on, by the names that they are known as.
     pub(super) requirements: Vec<Requirement>,
 }
@@ -30,9 +32,9 @@ pub struct Enabled {
 /// The charts that take part when these values are given, and the values of all of them.
 pub fn resolve(chart: &Arc<HelmChart>, given: &Dict) -> Result<(Enabled, Dict), ValuesError> {
     let mut root = all_of(chart, &chart.name);
-    let mut left = MOST_CHARTS;
-    switch(&mut root, given, "", &mut left)?;
-    import(&mut root)?;
+    let mut switching = Switching { left: MOST_CHARTS, seen: BTreeSet::new() };
+    switch(&mut root, given, "", &mut switching)?;
+    import(&mut root, &mut BTreeSet::new())?;
     let values = coalesce(&root, given, false)?;
     Ok((root, values))
 }
@@ -53,7 +55,16 @@ fn all_of(chart: &Arc<HelmChart>, name: &Arc<str>) -> Enabled {
         defaults: chart.defaults(),
         children: chart.children.iter().map(|child| all_of(child, &child.name)).collect(),
         requirements: chart.requirements.clone(),
+        is_switched: false,
     }
+}
+
+/// What is known while charts are switched on and off.
+struct Switching {
+    /// How many more charts may take part.
+    left: usize,
+    /// The folders of charts whose requirements were looked at.
+    seen: BTreeSet<Arc<str>>,
 }
 
 fn is_in_range(range: &str, version: &str) -> bool {
@@ -61,13 +72,18 @@ fn is_in_range(range: &str, version: &str) -> bool {
 }
 
 /// Gives charts their aliases and leaves out those that conditions or tags switch off.
-fn switch(chart: &mut Enabled, given: &Dict, path: &str, left: &mut usize) -> Result<(), ValuesError> {
-    *left = left.checked_sub(1).ok_or(ValuesError::TooManyCharts)?;
+fn switch(chart: &mut Enabled, given: &Dict, path: &str, switching: &mut Switching) -> Result<(), ValuesError> {
+    switching.left = switching.left.checked_sub(1).ok_or(ValuesError::TooManyCharts)?;
     if !chart.chart.declares {
         return Ok(());
     }
+    chart.is_switched = true;
+    // Helm gives a requirement the name of its alias for good: a chart that is there under two names has no chart of the
+    // plain name for it the second time.
+    let is_first = switching.seen.insert(Arc::clone(&chart.chart.folder));
     let meets = |child: &Enabled, requirement: &Requirement| {
-        child.chart.name == requirement.name && is_in_range(&requirement.version, &child.chart.version)
+        let name = if is_first { &requirement.name } else { requirement.known_as() };
+        child.chart.name == *name && is_in_range(&requirement.version, &child.chart.version)
     };
     let (known, mut children): (Vec<Enabled>, Vec<Enabled>) = std::mem::take(&mut chart.children)
         .into_iter()
@@ -86,7 +102,7 @@ fn switch(chart: &mut Enabled, given: &Dict, path: &str, left: &mut usize) -> Re
     chart.requirements.retain(|requirement| !off.contains(requirement.known_as()));
     for child in &mut chart.children {
         let below = format!("{path}{}.", child.name);
-        switch(child, &values, &below, left)?;
+        switch(child, &values, &below, switching)?;
     }
     Ok(())
 }
@@ -110,18 +126,20 @@ fn is_enabled(requirement: &Requirement, values: &Dict, path: &str) -> bool {
     said.is_empty() || said.contains(&true)
 }
 
-/// Puts what charts below hand up among the defaults of the chart above them.
-fn import(chart: &mut Enabled) -> Result<(), ValuesError> {
+/// Puts what charts below hand up among the defaults of the chart above them. A chart that is there under two names gets it
+/// the first time only: Helm writes the requirement anew in a form that it does not read again.
+fn import(chart: &mut Enabled, seen: &mut BTreeSet<Arc<str>>) -> Result<(), ValuesError> {
     for child in &mut chart.children {
-        import(child)?;
+        import(child, seen)?;
     }
     if chart.requirements.is_empty() {
         return Ok(());
     }
     let values = coalesce(chart, &Dict::default(), true)?;
+    let is_first = seen.insert(Arc::clone(&chart.chart.folder));
     let mut imported = Dict::default();
-    for requirement in &chart.requirements {
-        let name = requirement.known_as();
+    for requirement in chart.requirements.iter().filter(|_| is_first) {
+        let name = if chart.is_switched { requirement.known_as() } else { &requirement.name };
         for import in &requirement.import_values {
             let (from, to) = match import {
                 Value::Text(from) => (format!("exports.{from}"), ".".to_owned()),

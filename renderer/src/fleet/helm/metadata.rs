@@ -68,8 +68,8 @@ const TEXTS: &[(&str, &str)] = &[
     ("Type", "type"),
 ];
 
-/// `.Chart`, of whose dependencies these take part: all fields that Helm knows, empty where the file says nothing.
-pub fn in_go(metadata: &Dict, name: &Arc<str>, requirements: &[Requirement], is_root: bool) -> Value {
+/// `.Chart`, of whose dependencies these take part, if they were looked at: all fields that Helm knows, empty where the file says nothing.
+pub fn in_go(metadata: &Dict, name: &Arc<str>, requirements: Option<&[Requirement]>, is_root: bool) -> Value {
     let mut fields: BTreeMap<Arc<str>, Value> = BTreeMap::new();
     for (field, key) in TEXTS {
         let text = match metadata.get(key) {
@@ -105,7 +105,7 @@ pub fn in_go(metadata: &Dict, name: &Arc<str>, requirements: &[Requirement], is_
 }
 
 /// A dependency as templates see it, by its alias if it has one; nothing if it does not take part.
-fn dependency(entry: &Value, requirements: &[Requirement]) -> Option<Value> {
+fn dependency(entry: &Value, requirements: Option<&[Requirement]>) -> Option<Value> {
     const FIELDS: &[(&str, &str)] = &[
         ("Name", "name"),
         ("Version", "version"),
@@ -114,13 +114,15 @@ fn dependency(entry: &Value, requirements: &[Requirement]) -> Option<Value> {
         ("Alias", "alias"),
     ];
     let text = |key: &str| entry.get(key).and_then(Value::as_text).filter(|text| !text.is_empty());
-    let known_as = text("alias").or_else(|| text("name"))?;
-    requirements.iter().find(|requirement| &**requirement.known_as() == known_as)?;
+    let known_as = requirements.and_then(|_| text("alias")).or_else(|| text("name"))?;
+    if let Some(requirements) = requirements {
+        requirements.iter().find(|requirement| &**requirement.known_as() == known_as)?;
+    }
     let list = |key: &str| entry.get(key).filter(|value| value.as_list().is_some()).cloned();
     let structure = structure(entry, FIELDS);
     let mut fields = structure.as_dict()?.entries().clone();
     fields.insert("Name".into(), Value::from(known_as));
-    fields.insert("Enabled".into(), Value::Bool(true));
+    fields.insert("Enabled".into(), Value::Bool(requirements.is_some()));
     fields.insert("Tags".into(), list("tags").unwrap_or_else(Value::empty_list));
     fields.insert("ImportValues".into(), list("import-values").unwrap_or_else(Value::empty_list));
     Value::dict(fields).ok()

@@ -257,6 +257,9 @@ impl<'a> Evaluator<'a> {
 
     #[cold]
     pub(super) fn wrong_type(&self, item: &Item<'a>, wanted: &str, span: Span) -> Fault {
+        if let Item::Poison(poison) = item {
+            return self.poisoned_use(poison, span, "what a function gives");
+        }
         let message = format!("{} must be {wanted}", self.described(item, span));
         self.fault("template-type", span, message)
     }
