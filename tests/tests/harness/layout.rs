@@ -62,6 +62,11 @@ const WITHOUT_CYCLES: [&str; 10] = [
     "renderer/objects",
 ];
 
+/// Rooms whose files and types are small enough to be read at once.
+const SMALL: [&str; 3] = ["reconciler", "reconciler/engine", "reconciler/git"];
+const LINES_OF_A_FILE: usize = 400;
+const FILES_OF_A_TYPE: usize = 3;
+
 fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
@@ -133,6 +138,44 @@ fn a_circle_of_modules_is_found() {
     assert_eq!(path_back(&circle, "a").unwrap(), ["a", "b", "c", "a"]);
     assert_eq!(path_back(&circle, "d"), None);
     assert_eq!(path_back(&graph(&[("a", &["b", "c"]), ("b", &["c"]), ("c", &[])]), "a"), None);
+}
+
+#[test]
+fn files_and_types_of_the_reconciler_stay_small() {
+    for room in SMALL {
+        let room = workspace().join(room);
+        let mut files = Vec::new();
+        ["src", "tests", "benches"].iter().for_each(|part| collect(&room.join(part), &mut files));
+        let mut types: BTreeMap<String, BTreeSet<&Path>> = BTreeMap::new();
+        for file in &files {
+            let text = fs::read_to_string(file).unwrap();
+            let lines = text.lines().count();
+            assert!(lines <= LINES_OF_A_FILE, "{} has {lines} lines: split it", file.display());
+            if file.starts_with(room.join("src")) {
+                for name in text.lines().filter_map(implemented) {
+                    types.entry(name.to_owned()).or_default().insert(file);
+                }
+            }
+        }
+        assert!(types.len() > 10, "found only {} types in {}", types.len(), room.display());
+        for (name, files) in types {
+            assert!(files.len() <= FILES_OF_A_TYPE, "the methods of {name} are in {files:?}: split the type");
+        }
+    }
+}
+
+/// The type whose own methods begin with a line.
+fn implemented(line: &str) -> Option<&str> {
+    let line = line.strip_prefix("impl").filter(|_| !line.contains(" for "))?;
+    let name = if line.starts_with('<') { line.split_once("> ")?.1 } else { line.trim_start() };
+    name.split(|letter: char| !letter.is_alphanumeric() && letter != '_').next()
+}
+
+#[test]
+fn the_type_of_a_block_of_methods_is_found() {
+    assert_eq!(implemented("impl Machine {"), Some("Machine"));
+    assert_eq!(implemented("impl<K: OfRuntime> Lists<K> {"), Some("Lists"));
+    assert_eq!(implemented("impl View for Context {"), None);
 }
 
 type Uses = BTreeMap<String, BTreeSet<String>>;
