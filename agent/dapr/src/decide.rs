@@ -125,20 +125,24 @@ fn advance(id: &WorkloadId, workload: &Workload, world: &World, now: Timestamp) 
     };
     record.rekey(&expected, world.hash_key);
     record.rebind(workload.template(), &expected);
-    if record.phase() == Phase::Restarting && has_restarted(workload, &record) {
-        record.finish(Proof::Observed, workload.sidecar(), now);
-    }
+    let restarted = record.phase() == Phase::Restarting && has_restarted(workload, &record);
     if workload.replicas == 0 && workload.pods.is_empty() {
         // Pods that come later start with what is applied then.
         record.applied = expected;
         record.finish(Proof::Observed, Sidecar::UNKNOWN, now);
         return (record, Wish::Nothing(None));
     }
-    let sidecar = running_sidecar(workload, &record);
+    let sidecar = if restarted { workload.sidecar() } else { running_sidecar(workload, &record) };
     let base = record.base().clone();
     let changes: Vec<EntryChange<'_>> =
         differences(&base, &expected).into_iter().filter(|change| !is_seen_in_pods(change, workload, world)).collect();
-    if let Some(judgement) = judge(&changes, &sidecar, world, &id.namespace) {
+    let judgement = judge(&changes, &sidecar, world, &id.namespace);
+    // What changed since may be what the last pods of the restart started with: then it is not over, but mixed.
+    let is_mixed = judgement.as_ref().is_some_and(|judgement| need(judgement, workload, world) == Need::Restart);
+    if restarted && (!is_mixed || leaves_restarts(workload, world)) {
+        record.finish(Proof::Observed, sidecar, now);
+    }
+    if let Some(judgement) = judgement {
         return on_change(id, workload, record, &judgement, &expected, world, now);
     }
     record.adopt_unchanged(&expected);
@@ -156,10 +160,7 @@ fn on_change(
     now: Timestamp,
 ) -> (Record, Wish) {
     let reason = || (judgement.rule, judgement.why.clone());
-    let need = match (judgement.need, reload_policy(workload, world)) {
-        (Need::HotReload, DaprReload::Restart) => Need::Restart,
-        (need, _) => need,
-    };
+    let need = need(judgement, workload, world);
     match id.kind {
         OwnerKind::Job => {
             record.applied.clone_from(expected);
@@ -216,11 +217,13 @@ fn on_change(
 fn on_no_change(id: &WorkloadId, workload: &Workload, record: &mut Record, world: &World, now: Timestamp) -> Wish {
     match record.phase() {
         Phase::Settled => without_sidecar(id, workload, world),
-        Phase::Waiting if record.is_mixed() => Wish::Start,
+        // What was to be restarted for has been taken back.
         Phase::Waiting => {
-            // What was to be restarted for has been taken back.
-            record.change = None;
             record.applied = record.running.clone();
+            if record.is_mixed() {
+                return Wish::Start;
+            }
+            record.change = None;
             without_sidecar(id, workload, world)
         }
         Phase::Restarting => {
@@ -306,7 +309,7 @@ fn conclude(
         }
         (_, Some(block)) => (Verdict::Blocked(block.clone()), of_change(&record), block.until),
         (Wish::Start, None) => {
-            record.begin(workload.token.as_deref(), now);
+            record.begin(workload.tokens(), now);
             let again = now.saturating_add(RESTART_TIMEOUT).ok();
             (Verdict::Restart(means(id, workload, &record)), of_change(&record), again)
         }
@@ -374,6 +377,14 @@ fn is_seen_in_pods(change: &EntryChange<'_>, workload: &Workload, world: &World)
 fn running_sidecar(workload: &Workload, record: &Record) -> Sidecar {
     let seen = workload.sidecar();
     if seen.version == record.sidecar.version { record.sidecar.clone() } else { seen }
+}
+
+/// What a judgement asks for, by the policy.
+fn need(judgement: &Judgement, workload: &Workload, world: &World) -> Need {
+    match (judgement.need, reload_policy(workload, world)) {
+        (Need::HotReload, DaprReload::Restart) => Need::Restart,
+        (need, _) => need,
+    }
 }
 
 fn reload_policy(workload: &Workload, world: &World) -> DaprReload {

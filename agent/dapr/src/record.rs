@@ -194,9 +194,10 @@ impl Record {
         self.phase() == Phase::Waiting && self.change.as_ref().is_some_and(|change| change.token.is_some())
     }
 
-    /// Notes that the restart begins, with a token that the template does not have yet.
-    pub(crate) fn begin(&mut self, template: Option<&str>, now: Timestamp) {
-        let token = fresh_token(&target_hash(&self.applied).to_string(), template);
+    /// Notes that the restart begins, with a token that none of these is: a pod that has it already may have started with
+    /// something that was applied in between.
+    pub(crate) fn begin<'a>(&mut self, used: impl Iterator<Item = &'a str>, now: Timestamp) {
+        let token = fresh_token(&target_hash(&self.applied).to_string(), used);
         let Some(change) = &mut self.change else { return };
         change.started_at = Some(now);
         change.token = Some(token.clone());
@@ -228,14 +229,13 @@ impl Record {
     }
 }
 
-/// The hash of the target, or, if the template has it already, that hash with the next number.
-fn fresh_token(target: &str, template: Option<&str>) -> String {
-    let (hash, number) =
-        template.and_then(|token| token.split_once('-')).unwrap_or((template.unwrap_or_default(), "1"));
-    if hash == target {
-        format!("{target}-{}", number.parse::<u32>().unwrap_or(1).saturating_add(1))
-    } else {
-        target.to_owned()
+/// The hash of the target, or, if that was used already, the same with the next number.
+fn fresh_token<'a>(target: &str, used: impl Iterator<Item = &'a str>) -> String {
+    let numbered = used.map(|token| token.split_once('-').unwrap_or((token, "1")));
+    let numbers = numbered.filter(|(hash, _)| *hash == target).map(|(_, number)| number.parse::<u32>().unwrap_or(1));
+    match numbers.max() {
+        Some(number) => format!("{target}-{}", number.saturating_add(1)),
+        None => target.to_owned(),
     }
 }
 
@@ -244,11 +244,11 @@ mod tests {
     use super::fresh_token;
 
     #[test]
-    fn a_token_is_never_the_one_that_the_template_has() {
-        assert_eq!(fresh_token("aa", None), "aa");
-        assert_eq!(fresh_token("aa", Some("bb")), "aa");
-        assert_eq!(fresh_token("aa", Some("aa")), "aa-2");
-        assert_eq!(fresh_token("aa", Some("aa-2")), "aa-3");
-        assert_eq!(fresh_token("aa", Some("bb-2")), "aa");
+    fn a_token_that_a_pod_has_is_not_given_again() {
+        let fresh = |used: &[&str]| fresh_token("aa", used.iter().copied());
+        assert_eq!(fresh(&[]), "aa");
+        assert_eq!(fresh(&["bb", "bb-2"]), "aa");
+        assert_eq!(fresh(&["aa"]), "aa-2");
+        assert_eq!(fresh(&["bb-7", "aa-2", "aa"]), "aa-3");
     }
 }

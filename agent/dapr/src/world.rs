@@ -223,6 +223,11 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// The tokens of restarts that the template and the pods have.
+    pub fn tokens(&self) -> impl Iterator<Item = &str> {
+        self.token.iter().chain(self.pods.iter().filter_map(|pod| pod.token.as_ref())).map(String::as_str)
+    }
+
     /// A workload with a sidecar, of which nothing else is special.
     pub fn new(app_id: &str, replicas: u32) -> Self {
         Self {

@@ -181,6 +181,48 @@ impl Truth {
     }
 }
 
+#[test]
+fn a_pod_that_started_between_two_changes_restarts_when_the_first_comes_back() {
+    let mut truth = Truth::new("1.17.0");
+    let decide = |stores, acts| Event::Decide { stores, acts };
+    // The one pod of the first restart starts with what is applied and gone before the agent looks.
+    let begun = [Event::Apply(3), decide(1, 1), Event::Apply(0), Event::Replace(0), Event::Apply(0)];
+    for event in begun.iter().chain(&[decide(3, 1), Event::Apply(3)]) {
+        truth.step(event);
+    }
+    truth.rest();
+    truth.check(false);
+}
+
+#[test]
+fn a_restart_during_which_a_change_came_and_went_is_not_over_when_its_pods_are_ready() {
+    let mut truth = Truth::new("1.17.0");
+    let decide = |stores, acts| Event::Decide { stores, acts };
+    // The last pod of the restart starts with what comes meanwhile, which is gone again before anybody acts on it.
+    let begun = [Event::Apply(2), decide(2, 2), decide(2, 2), Event::Replace(1), Event::Apply(0), Event::Replace(1)];
+    for event in begun.iter().chain(&[decide(3, 0), Event::Apply(2)]) {
+        truth.step(event);
+    }
+    truth.rest();
+    truth.check(false);
+}
+
+#[test]
+fn what_is_mixed_restarts_for_what_is_applied_not_for_what_was_taken_back() {
+    let mut truth = Truth::new("1.17.0");
+    let decide = |stores, acts| Event::Decide { stores, acts };
+    // A restart is begun, another change waits for the injector, and both are taken back.
+    for event in [Event::Apply(1), decide(1, 0), Event::Wait(5), decide(1, 0), Event::Apply(0), Event::Injector(false)]
+    {
+        truth.step(&event);
+    }
+    for event in [decide(3, 0), Event::Apply(0), Event::Injector(true)] {
+        truth.step(&event);
+    }
+    let decision = truth.shop.decide().remove(&id("a")).unwrap();
+    assert_eq!(target_hash(&decision.record.applied), target_hash(&truth.applied("a")));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(120))]
 
