@@ -17,20 +17,6 @@ impl ContentId {
     pub fn of(bytes: &[u8]) -> Self {
         Self(*Digest::of(bytes).bytes())
     }
-
-    /// The id of a folder with these entries, for trees that have none of their own.
-    pub fn of_folder(entries: &[Entry]) -> Self {
-        let mut parts: Vec<&[u8]> = Vec::with_capacity(entries.len() * 3);
-        for entry in entries {
-            let kind: &[u8] = match entry.kind {
-                EntryKind::File { .. } => b"file",
-                EntryKind::Folder => b"folder",
-                EntryKind::Other(_) => b"other",
-            };
-            parts.extend([kind, entry.name.as_bytes(), &entry.id.0]);
-        }
-        Self(*Digest::of_parts(parts).bytes())
-    }
 }
 
 impl fmt::Debug for ContentId {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{ContentId, Entry, EntryKind, Tree, TreeError, join};
+use super::{ContentId, Entry, EntryKind, Tree, TreeError};
+use crate::value::Digest;
 
 /// Files by path, for tests and for whoever has the bytes at hand.
 #[derive(Clone, Debug, Default)]
@@ -47,19 +48,23 @@ impl Tree for MemoryTree {
     fn list(&self, folder: &str) -> Result<Vec<Entry>, TreeError> {
         let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
         let mut entries: Vec<Entry> = Vec::new();
+        // What is below a folder, however deep, by its path there: a folder in a folder is not looked at by itself.
+        let mut folders: BTreeMap<&str, Vec<(&str, ContentId)>> = BTreeMap::new();
         for (path, content) in self.files.range(prefix.clone()..) {
             let Some(rest) = path.strip_prefix(&prefix) else { break };
+            let id = ContentId::of(content);
             match rest.split_once('/') {
                 None => {
                     let kind = EntryKind::File { size: content.len() as u64 };
-                    entries.push(Entry { name: rest.into(), kind, id: ContentId::of(content) });
+                    entries.push(Entry { name: rest.into(), kind, id });
                 }
-                Some((name, _)) if entries.iter().any(|entry| *entry.name == *name) => {}
-                Some((name, _)) => {
-                    let id = ContentId::of_folder(&self.list(&join(folder, name))?);
-                    entries.push(Entry { name: name.into(), kind: EntryKind::Folder, id });
-                }
+                Some((name, below)) => folders.entry(name).or_default().push((below, id)),
             }
+        }
+        for (name, below) in folders {
+            let parts = below.iter().flat_map(|(path, id)| [path.as_bytes(), &id.0]);
+            let id = ContentId(*Digest::of_parts(parts).bytes());
+            entries.push(Entry { name: name.into(), kind: EntryKind::Folder, id });
         }
         entries.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(entries)

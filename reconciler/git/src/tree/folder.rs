@@ -57,7 +57,20 @@ impl FolderTree {
         if path.is_empty() { self.root.clone() } else { self.root.join(path) }
     }
 
+    /// What a folder holds: nothing if there is no such folder, or if a link leads to it.
     fn listing(&self, folder: &str) -> Result<Arc<Listing>, TreeError> {
+        let path = self.path(folder);
+        let is_folder = |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
+        if !self.listed.lock().contains_key(folder)
+            && !path.ancestors().take_while(|above| *above != self.root).all(is_folder)
+        {
+            return Ok(Arc::new(Listing { entries: Vec::new(), id: tree_id(folder, Vec::new())? }));
+        }
+        self.listing_below(folder)
+    }
+
+    /// The same of a folder that is known to be one.
+    fn listing_below(&self, folder: &str) -> Result<Arc<Listing>, TreeError> {
         if let Some(known) = self.listed.lock().get(folder) {
             return Ok(known.clone());
         }
@@ -92,13 +105,9 @@ impl FolderTree {
         Ok(Listing { entries, id: tree_id(folder, lines)? })
     }
 
-    /// The entries of a real folder; none if there is no such folder, or if a link leads to it.
+    /// The entries of a real folder.
     fn children(&self, folder: &str) -> Result<Vec<fs::DirEntry>, TreeError> {
         let path = self.path(folder);
-        let is_folder = |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
-        if !path.ancestors().take_while(|above| *above != self.root).all(is_folder) {
-            return Ok(Vec::new());
-        }
         let read = || fs::read_dir(&path)?.collect::<io::Result<Vec<_>>>();
         read().map_err(|error| unreadable(folder, error))
     }
@@ -115,7 +124,7 @@ impl FolderTree {
             let head = Repository::open(at).ok().and_then(|repository| repository.head().ok()?.target());
             (EntryKind::Other(SUBMODULE), "160000", head.unwrap_or(Oid::ZERO_SHA1))
         } else if kind.is_dir() {
-            let listing = self.listing(path)?;
+            let listing = self.listing_below(path)?;
             if listing.entries.is_empty() {
                 return Ok(None);
             }

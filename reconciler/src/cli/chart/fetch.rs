@@ -7,7 +7,7 @@ use reeve_renderer::fleet::helm::archive::{self, Room};
 use reeve_renderer::value::Digest;
 
 use super::error::ChartError;
-use super::http::{Client, joined};
+use super::http::{Client, is_as_trusted, joined};
 use super::oci::{self, Registry};
 use super::origin::Origin;
 use super::versions::{self, Listed};
@@ -77,9 +77,8 @@ async fn repository(client: &Client, url: &str, name: &str, wanted: Option<&str>
         return Err(ChartError::NoVersion { name: name.to_owned(), wanted, place });
     };
     let link = joined(&page, link);
-    // Credentials are for the repository, not for whoever else keeps its archives.
-    let is_ours = link.starts_with(&format!("{url}/"));
-    let archive = client.page(&link, client.basic().filter(|_| is_ours)).await?;
+    // Credentials are for the repository's host, not for whoever else keeps its archives.
+    let archive = client.page(&link, client.basic().filter(|_| is_as_trusted(&link, url))).await?;
     if let Some(digest) = digest {
         let wanted = format!("sha256:{}", digest.trim_start_matches("sha256:"));
         oci::check(&reeve_process::secret::scrub(&link), &archive, &wanted)?;

@@ -73,7 +73,7 @@ impl Client {
             let location = answer.headers.get(header::LOCATION).and_then(|location| location.to_str().ok());
             let Some(location) = location.filter(|_| answer.status.is_redirection()) else { return Ok(answer) };
             let next = joined(&url, location);
-            if host(&next) != host(&url) || (url.starts_with("https://") && !next.starts_with("https://")) {
+            if !is_as_trusted(&next, &url) {
                 authorization = None;
             }
             url = next;
@@ -112,6 +112,11 @@ impl Client {
     }
 }
 
+/// Whether what may be told to whoever answers at `url` may be told at `next` too: it is the same scheme, host and port.
+pub(super) fn is_as_trusted(next: &str, url: &str) -> bool {
+    host(next).eq_ignore_ascii_case(host(url))
+}
+
 /// Scheme and host of a URL.
 fn host(url: &str) -> &str {
     let start = url.find("://").map_or(0, |at| at + 3);
@@ -133,7 +138,17 @@ pub(super) fn joined(page: &str, link: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::joined;
+    use super::{is_as_trusted, joined};
+
+    #[test]
+    fn credentials_are_for_the_host_wherever_on_it_an_archive_is() {
+        let is_trusted = |link| is_as_trusted(link, "https://host:1/charts");
+        assert!(is_trusted("https://host:1/archives/web-1.tgz"));
+        assert!(is_trusted("https://HOST:1"));
+        for other in ["https://host:1.example/a", "https://host:2/charts/a", "http://host:1/charts/a"] {
+            assert!(!is_trusted(other), "{other}");
+        }
+    }
 
     #[test]
     fn links_are_seen_from_their_page() {
