@@ -193,8 +193,13 @@ fn float(number: f64, layout: Layout) -> String {
     if number.is_infinite() {
         return if number > 0.0 { ".inf" } else { "-.inf" }.to_owned();
     }
-    if layout != Layout::Pretty && number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0 {
-        return if number == 0.0 { "0".to_owned() } else { number::json(number) };
+    if layout != Layout::Pretty && number.fract() == 0.0 {
+        let whole = if number == 0.0 { "0".to_owned() } else { number::json(number) };
+        // Helm goes by way of JSON, and reads a whole number there as one if some type of Go holds it.
+        let is_held = layout == Layout::Exact && (whole.parse::<i64>().is_ok() || whole.parse::<u64>().is_ok());
+        if is_held || number.abs() <= 9_007_199_254_740_992.0 {
+            return whole;
+        }
     }
     let written = number::general(number);
     match written.split_once('e') {

@@ -45,6 +45,22 @@ fn read_back(text: &str, dialect: Dialect) -> Value {
     found.first().map_or(Value::Null, |node| node.to_value().unwrap())
 }
 
+#[test]
+fn large_whole_numbers_are_written_as_helm_writes_them() {
+    for (number, in_helm) in [
+        (12_345_678_901_234_567_f64, "12345678901234568"),
+        (-12_345_678_901_234_567_f64, "-12345678901234568"),
+        (1e18, "1000000000000000000"),
+        (9_223_372_036_854_775_807_f64, "9223372036854776000"),
+        (18_446_744_073_709_551_615_f64, "1.8446744073709552e+19"),
+        (1e20, "1e+20"),
+        (1e21, "1e+21"),
+        (1.5e17, "150000000000000000"),
+    ] {
+        assert_eq!(written(&Value::Float(number), Layout::Exact).trim_end(), in_helm);
+    }
+}
+
 fn texts() -> impl Strategy<Value = String> {
     prop_oneof![
         any::<String>(),
