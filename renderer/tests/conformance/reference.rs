@@ -38,7 +38,10 @@ pub(crate) fn text(judged: &[(Case, Outcome, Outcome)]) -> String {
         let count = counts.get(entry.name).unwrap_or(&0);
         writeln!(text, "| `{}` | {arguments} | {lenient} | {count} |", entry.name).unwrap();
     }
-    text.push_str("\n## Not offered\n\n| function | why, and what instead |\n|---|---|\n");
+    text.push_str("\n## Not offered\n\nIn a chart in Jinja; what a Helm chart may do with these is in\n");
+    text.push_str(
+        "[charts.md](charts.md#use-the-chart-you-have).\n\n| function | why, and what instead |\n|---|---|\n",
+    );
     for (name, instead) in refused::all() {
         writeln!(text, "| `{name}` | {instead} |").unwrap();
     }
