@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use reeve_crds::{GitSource, Runtime, State};
+use reeve_crds::{GitSource, Runtime};
 use reeve_reconciler_engine::event::EventDraft;
 use reeve_reconciler_engine::rollup::{Rollup, RuntimeSummary};
 use reeve_reconciler_engine::runtime::{Message, SeenStatuses, Setup};
@@ -107,8 +107,8 @@ impl Observed for View<'_> {
         self.0.rollup.all()
     }
 
-    fn state(&self, name: &str) -> Option<State> {
-        self.0.rollup.state(name)
+    fn summary(&self, name: &str) -> Option<RuntimeSummary> {
+        self.0.rollup.get(name)
     }
 
     fn is_read(&self) -> bool {

@@ -21,6 +21,14 @@ pub struct RuntimeSummary {
     pub components: BTreeMap<State, usize>,
 }
 
+impl RuntimeSummary {
+    /// Whether some of it does not go on by itself. What keeps an object of a runtime that goes may do so for ever.
+    pub fn is_stuck(&self) -> bool {
+        let mut states = self.components.keys().chain([&self.state]);
+        states.any(|state| matches!(state, State::Error | State::Warning | State::Suspended))
+    }
+}
+
 /// What is shared by the clones of a [`Rollup`].
 #[derive(Debug, Default)]
 pub struct RollupInner {
@@ -118,9 +126,9 @@ impl Rollup {
         self.0.unread.lock()
     }
 
-    /// How a runtime is doing, in one word.
-    pub fn state(&self, runtime: &str) -> Option<State> {
-        self.lock().get(runtime).map(|summary| summary.state)
+    /// How a runtime is doing.
+    pub fn get(&self, runtime: &str) -> Option<RuntimeSummary> {
+        self.lock().get(runtime).cloned()
     }
 
     /// All of them.

@@ -223,8 +223,7 @@ impl Machine {
         }
         if before.spec.suspend != self.object.spec.suspend {
             // When it is resumed, Git is asked first whether they still have to go.
-            let paused = self.publication.pause_removals();
-            self.effects.push(Effect::HoldRemoval(paused));
+            self.pause_removals();
             self.send_suspend(view);
         }
         self.restore(view);

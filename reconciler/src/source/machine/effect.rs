@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use reeve_crds::git_source::GitSourceStatus;
-use reeve_crds::{GitSource, Reason, Runtime, State};
+use reeve_crds::{GitSource, Reason, Runtime};
 use reeve_reconciler_engine::desired::Revision;
 use reeve_reconciler_engine::error::ReconcileError;
 use reeve_reconciler_engine::notification::NotificationBody;
@@ -26,8 +26,8 @@ pub(in crate::source) trait Observed {
     /// How each of them is doing.
     fn summaries(&self) -> BTreeMap<Arc<str>, RuntimeSummary>;
 
-    /// How one of them is doing, in one word.
-    fn state(&self, name: &str) -> Option<State>;
+    /// How one of them is doing.
+    fn summary(&self, name: &str) -> Option<RuntimeSummary>;
 
     /// Whether all of them know what they were sent.
     fn is_read(&self) -> bool;

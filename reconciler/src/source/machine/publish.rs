@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use reeve_crds::runtime::policy::DeletionPolicy;
-use reeve_crds::{Reason, State};
+use reeve_crds::Reason;
 use reeve_reconciler_engine::clock::after;
 use reeve_reconciler_engine::error::ReconcileError;
 use reeve_reconciler_engine::notification::NotificationBody;
@@ -80,6 +80,14 @@ impl Machine {
         self.judge_removals();
     }
 
+    /// Has no more runtimes go until it is known again what Git wants.
+    pub(super) fn pause_removals(&mut self) {
+        let paused = self.publication.pause_removals();
+        if !paused.is_empty() {
+            self.effects.push(Effect::HoldRemoval(paused));
+        }
+    }
+
     /// Tells if more would be removed than is allowed.
     fn judge_removals(&mut self) {
         match self.report.withheld.clone() {
@@ -126,16 +134,13 @@ impl Machine {
 
     /// How many runtimes are on their way out, or as many as may be where no more may go.
     fn leaving(&self, view: &dyn Observed) -> usize {
-        // Who cannot ask Git cannot know whether it still wants something to go; and objects of a runtime that goes may be
-        // wanted by another, which has to know that first.
-        if !self.report.is_fetched() || !view.is_read() {
+        // Who cannot read what Git has now cannot know whether it still wants something to go; and objects of a runtime that
+        // goes may be wanted by another, which has to know that first.
+        if !self.report.is_fetched() || self.report.rejected.is_some() || !view.is_read() {
             return BATCH;
         }
         // One that cannot go keeps no other.
-        let goes = |name: &&Arc<str>| {
-            let state = view.state(name);
-            state.is_some_and(|state| !matches!(state, State::Error | State::Warning | State::Suspended))
-        };
+        let goes = |name: &&Arc<str>| view.summary(name).is_some_and(|summary| !summary.is_stuck());
         self.publication.begun().filter(goes).count()
     }
 

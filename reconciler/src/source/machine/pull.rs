@@ -144,6 +144,8 @@ impl Machine {
             self.effects.push(Effect::Notify(NotificationBody::Rejected { revision, message }));
         }
         self.report.reject(revision, error, self.now);
+        // It may want back what the revision in force removes.
+        self.pause_removals();
     }
 
     /// Has a fetched commit built if it is another than the one in force, and was not refused before.

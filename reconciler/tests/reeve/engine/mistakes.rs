@@ -15,14 +15,9 @@ use super::fixture::{Fixture, config};
 use super::proxy::{Proxy, Rule};
 use super::reeve::Reeve;
 
-const DELETE: &str = "policy: { deletionPolicy: Delete }\n";
+mod rescue;
 
-/// What takes a commit back.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Rescue {
-    Revert,
-    Suspend,
-}
+const DELETE: &str = "policy: { deletionPolicy: Delete }\n";
 
 impl Fixture {
     /// A fleet of so many runtimes whose objects go with them, besides the one that there is from the start.
@@ -101,71 +96,6 @@ async fn accepts(reeve: &Reeve, commit: &CommitId) {
         async move { if is_accepted { Ok(()) } else { Err(log) } }
     })
     .await;
-}
-
-/// Removes many runtimes by a commit, and takes that back when so many of their objects were deleted. False if there
-/// were fewer of them.
-async fn rescue(rescue: Rescue, runtimes: usize, after: usize) -> bool {
-    let (fixture, names) = Fixture::fleet("mistake", runtimes).await;
-    fixture.allow("100%");
-    let first = fixture.push();
-    fixture.follow().await;
-    let proxy = Proxy::start(&fixture.cluster, Rule::Pass).await;
-    let reeve = fixture.reeve_through(&proxy.kubeconfig(fixture.data.path()), &[]);
-    let all = format!("{0}/{0}", runtimes + 1);
-    fixture.source_is(State::Ready, &first, &all).await;
-    let before = fixture.uids(&names).await;
-    assert_eq!(before.len(), 2 * runtimes);
-
-    proxy.set(Rule::Park { method: Method::DELETE, path: "/configmaps/".to_owned(), after });
-    fixture.remove_files(&names);
-    let mistake = fixture.push();
-    let is_reached = tokio::select! {
-        () = proxy.reached() => true,
-        _ = fixture.source_is(State::Ready, &mistake, "1/1") => false,
-    };
-    fixture.write_files(&names, DELETE);
-    match rescue {
-        Rescue::Revert => accepts(&reeve, &fixture.push()).await,
-        Rescue::Suspend => {
-            fixture.suspend::<GitSource>("fleet", true).await;
-            fixture.all_rest().await;
-        }
-    }
-    // What was asked for before may still happen.
-    let asked = proxy.deletions();
-    let left = fixture.uids(&names).await;
-    proxy.set(Rule::Pass);
-    let revert = fixture.push();
-    if rescue == Rescue::Suspend {
-        fixture.suspend::<GitSource>("fleet", false).await;
-    }
-    fixture.source_is(State::Ready, &revert, &all).await;
-    let after_all = fixture.uids(&names).await;
-    // A Runtime whose only object is gone may go before its worker hears of the revert; it is made again.
-    let is_asked = |name: &str| {
-        let own = name.rsplit('/').next().unwrap_or(name);
-        asked.iter().any(|path| path.rsplit('/').next() == Some(own))
-    };
-    for (name, uid) in left.iter().filter(|(name, _)| !is_asked(name)) {
-        assert_eq!(after_all.get(name), Some(uid), "{rescue:?} after {after}: {name}");
-    }
-    assert_eq!(after_all.len(), 2 * runtimes, "{rescue:?} after {after}");
-    if is_reached && after == 0 {
-        let kept = before.iter().filter(|(name, uid)| after_all.get(*name) == Some(*uid)).count();
-        assert!(kept >= before.len() - 2 * 16, "{rescue:?}: only {kept} of {} are what they were", before.len());
-    }
-    is_reached
-}
-
-#[tokio::test]
-async fn a_commit_that_is_reverted_removes_no_more_runtimes() {
-    assert!(rescue(Rescue::Revert, 24, 0).await);
-}
-
-#[tokio::test]
-async fn a_source_that_is_suspended_removes_no_more_runtimes() {
-    assert!(rescue(Rescue::Suspend, 24, 3).await);
 }
 
 #[tokio::test]
@@ -373,24 +303,28 @@ async fn the_lines_of_the_page_take_a_mistaken_deletion_back() {
     }
 }
 
-/// Every object that goes may be the last before somebody notices.
-async fn sweep(by: Rescue) {
-    let mut after = 0;
-    while rescue(by, 20, after).await {
-        after += 1;
+#[tokio::test]
+async fn runtimes_that_cannot_go_keep_no_other_from_going() {
+    let (fixture, names) = Fixture::fleet("stuck", 18).await;
+    fixture.allow("100%");
+    fixture.write_files(&names, "policy: { deletionPolicy: Delete, timeout: 1s }\n");
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.source_is(State::Ready, &first, "19/19").await;
+    // As many as may go at once, and they come first.
+    let held = json!({ "metadata": { "finalizers": ["example.com/hold"] } });
+    for name in &names[..16] {
+        fixture.there::<ConfigMap>().patch(name, &PatchParams::default(), &Patch::Merge(&held)).await.unwrap();
     }
-    eprintln!("{by:?}: taken back after each of {after} deletions");
-    assert_eq!(after, 20);
-}
-
-#[tokio::test]
-#[ignore = "many processes: make soak"]
-async fn a_mistake_may_be_reverted_at_every_point_of_its_publishing() {
-    sweep(Rescue::Revert).await;
-}
-
-#[tokio::test]
-#[ignore = "many processes: make soak"]
-async fn a_mistake_may_be_stopped_by_suspending_at_every_point_of_its_publishing() {
-    sweep(Rescue::Suspend).await;
+    fixture.remove_files(&names);
+    fixture.push();
+    for name in &names[16..] {
+        fixture.gone(&fixture.api::<Runtime>(), name).await;
+    }
+    let free = json!({ "metadata": { "finalizers": null } });
+    for name in &names[..16] {
+        fixture.there::<ConfigMap>().patch(name, &PatchParams::default(), &Patch::Merge(&free)).await.unwrap();
+        fixture.gone(&fixture.api::<Runtime>(), name).await;
+    }
 }

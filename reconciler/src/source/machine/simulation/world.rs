@@ -50,6 +50,8 @@ pub(super) struct World {
     commits: Vec<Commit>,
     /// The commit in force, as the machine said last.
     accepted: Option<usize>,
+    /// A newer commit that was refused: nobody knows what it would have removed, or wanted back.
+    refused: Option<usize>,
     /// Commits that the mirror keeps.
     kept: Option<usize>,
     object: Arc<GitSource>,
@@ -75,13 +77,12 @@ impl Observed for View<'_> {
     }
 
     fn summaries(&self) -> BTreeMap<Arc<str>, RuntimeSummary> {
-        let summary =
-            |name| RuntimeSummary { state: self.state(name).unwrap_or_default(), ..RuntimeSummary::default() };
-        self.0.keys().map(|name| (name.clone(), summary(name))).collect()
+        self.0.keys().filter_map(|name| Some((name.clone(), self.summary(name)?))).collect()
     }
 
-    fn state(&self, name: &str) -> Option<State> {
-        self.0.get(name).map(|cell| if cell.removed { State::Deleting } else { State::Ready })
+    fn summary(&self, name: &str) -> Option<RuntimeSummary> {
+        let state = |cell: &Cell| if cell.removed { State::Deleting } else { State::Ready };
+        self.0.get(name).map(|cell| RuntimeSummary { state: state(cell), ..RuntimeSummary::default() })
     }
 
     fn is_read(&self) -> bool {
@@ -98,6 +99,7 @@ impl World {
             now,
             commits: vec![Commit { is_good: true, ..Commit::default() }],
             accepted: None,
+            refused: None,
             kept: None,
             object,
             cluster: BTreeMap::new(),
@@ -226,6 +228,9 @@ impl World {
         if self.in_force().is_some_and(|commit| commit.runtimes.contains_key(&name)) {
             return Err(format!("{name} is removed, and the commit in force has it"));
         }
+        if let Some(refused) = self.refused {
+            return Err(format!("{name} is removed, and the newer commit {refused} was refused"));
+        }
         self.log.push(format!("{name} is gone"));
         self.cluster.remove(&name);
         self.event = Some(Event::Object(self.object.clone()));
@@ -260,6 +265,9 @@ impl World {
                 if result.is_ok() {
                     // Whatever is built well is put in force, by the one who asked for it.
                     self.accepted = Some(number);
+                    self.refused.take_if(|refused| *refused < number);
+                } else {
+                    self.refused = Some(number);
                 }
                 Event::Built(Box::new(Built { result, kept: self.kept == Some(number) }))
             }
@@ -364,7 +372,7 @@ impl World {
         let left = is.keys().find(|name| !wanted.runtimes.contains_key(*name));
         match (missing, left) {
             (Some((name, _)), _) => Err(format!("{name} is not as Git says: {is:?}, wanted {wanted:?}")),
-            (None, Some(name)) if !withheld => Err(format!("{name} left Git and is still there")),
+            (None, Some(name)) if !withheld && newest_is_good => Err(format!("{name} left Git and is still there")),
             (None, None) if withheld => Err("removals are withheld, and there are none".to_owned()),
             _ => Ok(()),
         }
