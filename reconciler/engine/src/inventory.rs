@@ -17,7 +17,7 @@ mod pages;
 mod tests;
 mod writer;
 
-pub use pages::{Pages, Store, Stores, inventory_of, pages_of};
+pub use pages::{Pages, Store, Stores, pages_of};
 #[cfg(test)]
 pub(crate) use writer::Pending;
 pub use writer::{InventoryError, InventoryWriter};

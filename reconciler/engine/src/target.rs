@@ -56,11 +56,6 @@ impl Targets {
         self.is_one
     }
 
-    /// Whether the Runtimes are there whose objects a target has.
-    pub fn has_runtimes(&self, target: ComponentTarget) -> bool {
-        self.is_one || target == ComponentTarget::ControlPlane
-    }
-
     /// Each of them once, with what of the runtime it has.
     pub fn each(&self) -> impl Iterator<Item = (&Target, &'static [ComponentTarget])> {
         let (runtime, home): (&'static [ComponentTarget], Option<(&Target, &'static [ComponentTarget])>) =

@@ -9,7 +9,7 @@ use kube::Api;
 use kube::api::ObjectMeta;
 use kube::core::PartialObjectMeta;
 use reeve_crds::runtime_component::ComponentTarget;
-use reeve_crds::{Inventory as InventoryPage, InventorySpec, Reason, Runtime};
+use reeve_crds::{Inventory as InventoryPage, InventorySpec, Reason};
 use reeve_process::gate::GatedClientError;
 use reeve_renderer_objects::bundle::RUNTIME_LABEL;
 
@@ -18,16 +18,6 @@ use crate::FIELD_MANAGER;
 use crate::api_error::ApiError;
 use crate::cluster::{Cluster, JSON, METADATA_ONLY};
 use crate::owner::Owner;
-
-/// What another runtime says that it has: nothing, if its Runtime is gone.
-pub async fn inventory_of(cluster: &Cluster, owner: &Owner) -> Result<Inventory, ApiError> {
-    let own = cluster.own().map_err(|error| ApiError::of(&kube::Error::Service(error.into())))?;
-    let runtimes: Api<Runtime> = Api::namespaced(own, owner.namespace());
-    match runtimes.get_metadata_opt(owner.runtime()).await.map_err(|error| ApiError::of(&error))? {
-        Some(_) => pages_of(cluster, owner).await,
-        None => Ok(Inventory::load(owner.runtime().into(), Vec::new())),
-    }
-}
 
 /// What the pages in a cluster say that another runtime has there, wherever its Runtime is.
 pub async fn pages_of(cluster: &Cluster, owner: &Owner) -> Result<Inventory, ApiError> {

@@ -8,7 +8,7 @@ use reeve_renderer_objects::key::ObjectKey;
 
 use super::Context;
 use crate::desired::DesiredComponent;
-use crate::inventory::{Entry, inventory_of, pages_of};
+use crate::inventory::{Entry, pages_of};
 use crate::live::Live;
 use crate::owner::Owner;
 use crate::plan::{self, ComponentPlan, View};
@@ -70,12 +70,8 @@ impl Context {
         if owner.namespace().is_empty() {
             return all();
         }
-        let inventory = if self.targets.has_runtimes(target) {
-            inventory_of(cluster, owner).await
-        } else {
-            pages_of(cluster, owner).await
-        };
-        match inventory {
+        // Its Runtime may be in another cluster.
+        match pages_of(cluster, owner).await {
             Ok(inventory) => keys.iter().filter(|key| inventory.get(key).is_some()).map(|key| (*key).clone()).collect(),
             Err(_) => all(),
         }

@@ -11,7 +11,7 @@ use reeve_process::Gate;
 use reeve_reconciler_engine::api_error::ApiError;
 use reeve_reconciler_engine::clock::Clock;
 use reeve_reconciler_engine::cluster::{Cluster, Kind, KindsError};
-use reeve_reconciler_engine::inventory::{Inventory, InventoryError, InventoryWriter, Store, Stores, inventory_of};
+use reeve_reconciler_engine::inventory::{Inventory, InventoryError, InventoryWriter, Store, Stores, pages_of};
 use reeve_reconciler_engine::live::{WatchCache, WatchHold};
 use reeve_reconciler_engine::owner::Owner;
 
@@ -76,7 +76,7 @@ impl ClusterAccess {
 
     /// What another runtime says that it has.
     pub(in crate::cli) async fn inventory_of(&self, owner: &Owner) -> Result<Result<Inventory, ApiError>, Failure> {
-        Ok(self.in_time("read the inventory of another runtime", inventory_of(&self.cluster, owner)).await?)
+        Ok(self.in_time("read the inventory of another runtime", pages_of(&self.cluster, owner)).await?)
     }
 
     /// That the cluster could not be looked at.

@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use kube::api::{DeleteParams, ListParams};
-use reeve_crds::{Inventory, RuntimeComponent};
+use reeve_crds::{Inventory, RuntimeComponent, State};
 use reeve_reconciler_engine::runtime::End;
 use reeve_tests::{ControlPlane, until};
 
@@ -84,4 +84,30 @@ async fn an_object_is_its_owners_whose_runtime_is_in_another_cluster() {
     first.delete().await;
     second.is_ready().await;
     assert_eq!(object().await.data.unwrap()["say"], "second");
+}
+
+#[tokio::test]
+async fn an_object_is_its_owners_although_its_runtime_is_not_in_this_cluster() {
+    let plane = ControlPlane::start().await.unwrap();
+    let (away, local) = (Fixture::on(&plane, "away").await, Fixture::on(&plane, "local").await);
+    let first = Fixture::new("first").await;
+    let shared =
+        |say: &str| config("shared", say).replace("name: shared", &format!("name: shared, namespace: {}", away.target));
+    first.component("web", "1.0.0", &shared("first"));
+    let first = Kept::away(first, &away).await;
+    first.is_ready().await;
+    let object = || async { config_maps(&away, &away.target).get("shared").await.unwrap() };
+    let before = object().await.metadata;
+
+    // All that this cluster has of the owner is its inventory.
+    local.component("web", "1.0.0", &shared("local"));
+    let commit = local.push();
+    local.follow().await;
+    let _reeve = local.reeve();
+    local.component_is("web", State::Warning, "Conflict").await;
+    assert_eq!(object().await.metadata.resource_version, before.resource_version);
+
+    first.delete().await;
+    local.applied(&commit).await;
+    assert_eq!(object().await.data.unwrap()["say"], "local");
 }
