@@ -2,6 +2,8 @@
 
 /// On any Reeve kind: a new value asks for a reconciliation now. The status repeats the value when it was done.
 pub const RECONCILE: &str = "reeve.dev/reconcile";
+/// On a Runtime whose cluster is gone: the uid of that cluster. What was in it is not looked for any more.
+pub const FORGET_CLUSTER: &str = "reeve.dev/forget-cluster";
 /// On a ScalingRule: a new value wakes the target now. The status repeats the value when it was done.
 pub const WAKE: &str = "reeve.dev/wake";
 /// On a ScalingRule: a new value lets the target sleep as soon as no request is in flight, however short it was idle. The

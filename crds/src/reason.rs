@@ -101,6 +101,9 @@ reasons! {
     Unavailable, true, "the API server answers that it cannot serve";
     Unreachable, true, "there is no connection to the server";
     WebhookUnavailable, true, "an admission or conversion webhook does not answer";
+    // Reaching a cluster.
+    ClusterChanged, false, "the kubeconfig leads to another cluster than the one that the objects are in";
+    KubeconfigRefused, false, "the kubeconfig cannot be used, or says what a Secret may not say";
     // Applying.
     DependencyNotReady, true, "it waits for another component, rule or object";
     Drifted, false, "others changed fields that Reeve owns";

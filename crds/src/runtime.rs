@@ -21,7 +21,7 @@ pub mod policy;
 pub mod target;
 
 use policy::{Adoption, DaprPolicy, DeletionPolicy, DriftPolicy, Recreate};
-use target::{Target, TargetType};
+use target::{KubeConfigRef, Target, TargetType};
 
 /// One cluster, or one tenant of it: where it is and by which rules it is kept to Git.
 #[derive(Clone, CustomResource, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -200,6 +200,9 @@ pub struct RuntimeStatus {
     /// Why this runtime is kept back although Git says more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held: Option<Held>,
+    /// The cluster that its objects are in, if that is not the one of this Runtime. Written before the first of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<RuntimeCluster>,
     /// How many components are ready, of how many.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub components_ready: Option<Count>,
@@ -229,6 +232,18 @@ pub struct RuntimeStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = WORD))]
     pub last_handled_reconcile_at: Option<String>,
+}
+
+/// A cluster, and the way to it.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RuntimeCluster {
+    /// uid of its namespace kube-system: a cluster with another one is another cluster.
+    #[schemars(length(max = LABEL))]
+    pub uid: String,
+    /// Secret with its kubeconfig.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kube_config_secret_ref: Option<KubeConfigRef>,
 }
 
 /// Why a runtime is kept back.

@@ -16,10 +16,12 @@ use reeve_reconciler_engine::runtime::{DesiredState, Handle, Message, UserOverri
 use tokio::task::{AbortHandle, JoinSet};
 use tracing::{Instrument as _, error, info, info_span, warn};
 
+use crate::remote::RemoteClusters;
 use crate::source::{Runtimes, SourceSetup};
 
 mod not_served;
 mod pages;
+mod place;
 mod sources;
 mod supervise;
 mod watch_health;
@@ -87,6 +89,7 @@ impl Runtimes for Registry {
 pub struct Controller {
     setup: SourceSetup,
     registry: Registry,
+    clusters: RemoteClusters,
     /// Only this namespace; all if there is none.
     namespace: Option<String>,
     workers: JoinSet<()>,
@@ -104,9 +107,11 @@ impl std::fmt::Debug for Controller {
 impl Controller {
     /// For one namespace, or for all of them. The setup's runtimes must be this registry.
     pub fn new(setup: SourceSetup, registry: Registry, namespace: Option<String>) -> Self {
+        let clusters = RemoteClusters::new(setup.engine.targets.home.clone(), setup.engine.clock.clone());
         Self {
             setup,
             registry,
+            clusters,
             namespace,
             workers: JoinSet::new(),
             runtimes: HashMap::new(),
@@ -252,8 +257,8 @@ impl Controller {
         });
         if self.runtimes.get(&id).is_none_or(AbortHandle::is_finished) {
             let span = info_span!("runtime", namespace = %id.0, runtime = %id.1);
-            let worker =
-                self.workers.spawn(supervise(handle, self.setup.engine.clone(), id.1.clone()).instrument(span));
+            let supervised = supervise(handle, self.setup.engine.clone(), self.clusters.clone(), id.1.clone());
+            let worker = self.workers.spawn(supervised.instrument(span));
             self.runtimes.insert(id, worker);
         }
     }

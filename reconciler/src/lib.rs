@@ -8,4 +8,5 @@ pub mod controller;
 pub mod dapr;
 pub mod metrics;
 pub mod notification;
+mod remote;
 pub mod source;

@@ -37,6 +37,11 @@ impl AuthStatus {
         let _ = self.0.subscribe().wait_for(|now| *now == accepted).await;
     }
 
+    /// Whether our credentials were accepted last.
+    pub fn is_accepted(&self) -> bool {
+        *self.0.borrow()
+    }
+
     fn on_response(&self, status: StatusCode) {
         // A server in trouble may not have come to look.
         if status.is_server_error() {

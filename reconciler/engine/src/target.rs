@@ -29,18 +29,34 @@ pub struct Targets {
     pub home: Target,
     /// Where everything else of it is.
     pub runtime: Target,
-    is_one: bool,
+    reach: Reach,
+}
+
+/// What of a runtime is in the cluster of its Runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reach {
+    /// All of it.
+    One,
+    /// What its components have in the control plane.
+    Two,
+    /// Nothing that is looked at.
+    Former,
 }
 
 impl Targets {
     /// A runtime that is kept in the cluster that its Runtime is in.
     pub fn one(target: Target) -> Self {
-        Self { home: target.clone(), runtime: target, is_one: true }
+        Self { home: target.clone(), runtime: target, reach: Reach::One }
     }
 
     /// A runtime that is kept in another cluster.
     pub fn two(home: Target, runtime: Target) -> Self {
-        Self { home, runtime, is_one: false }
+        Self { home, runtime, reach: Reach::Two }
+    }
+
+    /// A runtime that was kept in a cluster and is not any more: of its components only what they have there counts.
+    pub fn former(home: Target, runtime: Target) -> Self {
+        Self { home, runtime, reach: Reach::Former }
     }
 
     /// The one that a component has.
@@ -53,17 +69,23 @@ impl Targets {
 
     /// Whether what is in the one is also in the other.
     pub fn is_one(&self) -> bool {
-        self.is_one
+        self.reach == Reach::One
+    }
+
+    /// Whether the runtime leaves.
+    pub fn is_former(&self) -> bool {
+        self.reach == Reach::Former
     }
 
     /// Each of them once, with what of the runtime it has.
     pub fn each(&self) -> impl Iterator<Item = (&Target, &'static [ComponentTarget])> {
-        let (runtime, home): (&'static [ComponentTarget], Option<(&Target, &'static [ComponentTarget])>) =
-            if self.is_one {
-                (ComponentTarget::ALL, None)
-            } else {
-                (&[ComponentTarget::Runtime], Some((&self.home, &[ComponentTarget::ControlPlane])))
-            };
+        const RUNTIME: &[ComponentTarget] = &[ComponentTarget::Runtime];
+        const CONTROL_PLANE: &[ComponentTarget] = &[ComponentTarget::ControlPlane];
+        let (runtime, home) = match self.reach {
+            Reach::One => (ComponentTarget::ALL, None),
+            Reach::Two => (RUNTIME, Some((&self.home, CONTROL_PLANE))),
+            Reach::Former => (RUNTIME, None),
+        };
         std::iter::once((&self.runtime, runtime)).chain(home)
     }
 }

@@ -15,19 +15,27 @@ pub(super) struct NotServed {
     state: State,
     reason: Reason,
     message: String,
+    is_unreachable: bool,
 }
 
 impl NotServed {
     /// Its target is not served from here.
     pub(super) fn elsewhere(runtime: &Runtime) -> Self {
         let target = runtime.spec.target.kind;
-        let message = format!("a target of type {target:?} is not served yet: only InCluster is; nothing is applied");
-        Self { state: State::Warning, reason: Reason::Unsupported, message }
+        let message =
+            format!("a target of type {target:?} is not served yet: InCluster and KubeConfig are; nothing is applied");
+        Self { state: State::Warning, reason: Reason::Unsupported, message, is_unreachable: false }
     }
 
     /// The work on it fails as a whole, again and again.
     pub(super) fn failing(error: &ReconcileError) -> Self {
-        Self { state: State::Error, reason: error.reason, message: error.message.clone() }
+        Self { state: State::Error, reason: error.reason, message: error.message.clone(), is_unreachable: false }
+    }
+
+    /// Its cluster is not reached, so that nobody knows how it is: a person has to do something, or it passes by itself.
+    pub(super) fn unreachable(error: &ReconcileError) -> Self {
+        let state = if error.reason.is_transient() { State::Unknown } else { State::Warning };
+        Self { state, reason: error.reason, message: error.message.clone(), is_unreachable: true }
     }
 
     /// Says so in the roll-up of its source.
@@ -45,7 +53,10 @@ impl NotServed {
         status.state = Some(self.state);
         status.observed_generation = generation;
         let now = setup.clock.now();
-        set_condition(&mut status.conditions, types::READY, false, self.reason, &self.message, generation, now);
+        let told = [types::READY].into_iter().chain(self.is_unreachable.then_some(types::REACHABLE));
+        for kind in told {
+            set_condition(&mut status.conditions, kind, false, self.reason, &self.message, generation, now);
+        }
         if status == before {
             return Ok(());
         }

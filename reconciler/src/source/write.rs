@@ -43,7 +43,7 @@ fn send_desired(ctx: &Context, (name, desired, _): &Changed, written: Option<&Ar
     ctx.setup.runtimes.update_message(&ctx.namespace, name, &mut |message| {
         let is_other = match &message.desired {
             DesiredState::Present(before) => before.digest != desired.digest,
-            DesiredState::Absent { .. } => true,
+            DesiredState::Absent { .. } | DesiredState::Elsewhere => true,
             // After a restart: another one than the process before worked towards.
             DesiredState::Unknown => is_retried || worked_towards(message) != Some(&*desired.digest),
         };

@@ -30,6 +30,7 @@ mod proxy;
 pub(crate) mod reeve;
 mod refusals;
 mod release;
+mod remote;
 mod restart;
 mod retarget;
 mod runtimes;

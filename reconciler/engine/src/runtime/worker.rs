@@ -67,6 +67,8 @@ pub struct Setup {
 pub enum End {
     /// The runtime is gone.
     Gone,
+    /// Nothing is left of the runtime in the cluster that it was in.
+    Withdrawn,
     /// The runtime has another target or another source now: nothing of it is under way any more.
     Moved,
     /// It was asked to.
@@ -112,7 +114,9 @@ impl Worker {
         inventory.disown();
         let now = setup.clock.now();
         let listed = components(&setup.targets.home.cluster, namespace, &name).await?;
-        let found = listed.into_iter().map(|mut component| {
+        let is_former = setup.targets.is_former();
+        let listed = listed.into_iter().filter(|found| !is_former || found.spec.target == ComponentTarget::Runtime);
+        let found = listed.map(|mut component| {
             let name: Arc<str> = component.spec.component.as_str().into();
             let mut state = ComponentState::new(name.clone(), component.status.clone().unwrap_or_default(), now);
             state.suspended = component.spec.suspend.take() == Some(true);
@@ -160,7 +164,7 @@ impl Worker {
                         end = End::Moved;
                         break;
                     }
-                    Event::Message(Box::new(self.without_stale_losses(message)))
+                    Event::Message(Box::new(self.without_stale_losses(message.in_former(self.setup.targets.is_former()))))
                 }
                 () = changed_keys.changed() => Event::ObjectsChanged(changed_keys.take_changed()),
                 whose = status_writer.overwritten() => Event::StatusesOverwritten(whose),
@@ -188,7 +192,7 @@ impl Worker {
                 Some(Verdict::Finalize { delete }) => tokio::select! {
                     fenced = &mut keeping => return Err(fenced.into()),
                     () = &mut reporting => {}
-                    done = Box::pin(self.finalize(delete)) => return done.map(|()| End::Gone),
+                    done = Box::pin(self.finalize(delete)) => return done,
                 },
             }
         }

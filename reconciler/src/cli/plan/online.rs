@@ -83,7 +83,7 @@ async fn plan_one(
     if let Some(message) = following.taken(runtime) {
         return Ok(RuntimePlan::skipped(SkipReason::Refused(message)));
     }
-    if let Some(runtime_plan) = RuntimePlan::unsupported(&wanted.spec) {
+    if let Some(runtime_plan) = RuntimePlan::elsewhere(&wanted.spec) {
         return Ok(runtime_plan);
     }
     if let Some(what) = following.suspended(runtime) {

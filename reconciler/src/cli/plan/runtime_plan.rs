@@ -33,6 +33,8 @@ pub(super) enum SkipReason {
     Suspended(String),
     /// Its target is not served.
     Unsupported(String),
+    /// It is in another cluster than its Runtime.
+    Elsewhere,
     /// It is another source's.
     Refused(String),
     /// Components that are not ready and stay so.
@@ -127,14 +129,19 @@ impl RuntimePlan {
         Self { skipped: Some(why), ..Self::default() }
     }
 
-    /// A runtime whose target is not served from here.
+    /// A runtime whose target is not served.
     pub(super) fn unsupported(spec: &RuntimeSpec) -> Option<Self> {
-        (spec.target.kind != TargetType::InCluster).then(|| {
-            let kind = spec.target.kind;
-            Self::skipped(SkipReason::Unsupported(format!(
-                "a target of type {kind:?} is not served yet: only InCluster is"
-            )))
-        })
+        let message = match spec.target.kind {
+            TargetType::InCluster | TargetType::KubeConfig => return None,
+            TargetType::Agent => "a target of type Agent is not served yet: InCluster and KubeConfig are",
+        };
+        Some(Self::skipped(SkipReason::Unsupported(message.to_owned())))
+    }
+
+    /// A runtime in a cluster that is not looked at.
+    pub(super) fn elsewhere(spec: &RuntimeSpec) -> Option<Self> {
+        let elsewhere = || Self::skipped(SkipReason::Elsewhere);
+        Self::unsupported(spec).or_else(|| (spec.target.kind == TargetType::KubeConfig).then(elsewhere))
     }
 
     /// A runtime whose file left Git.

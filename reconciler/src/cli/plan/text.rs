@@ -54,7 +54,7 @@ impl Tally {
         match &runtime_plan.skipped {
             Some(SkipReason::Suspended(_)) => self.suspended += runtimes,
             Some(SkipReason::Refused(_)) => self.refused += runtimes,
-            Some(SkipReason::Unsupported(_) | SkipReason::Waits(_)) | None => {}
+            Some(SkipReason::Unsupported(_) | SkipReason::Elsewhere | SkipReason::Waits(_)) | None => {}
         }
     }
 
@@ -92,6 +92,9 @@ fn standing(skipped: &SkipReason) -> String {
     match skipped {
         SkipReason::Suspended(what) => format!("suspended: nothing is done until {what} is resumed"),
         SkipReason::Unsupported(message) => format!("unsupported: {message}; nothing is applied"),
+        SkipReason::Elsewhere => "not planned: it is in another cluster, which only the controller looks at; what Git \
+                                  changes is told by two revisions of it"
+            .to_owned(),
         SkipReason::Refused(message) => format!("refused: {message}"),
         SkipReason::Waits(names) => format!("waits for {}, which does not become ready", names.join(", ")),
     }
@@ -204,6 +207,7 @@ fn skipped(skipped: Option<&SkipReason>, plan: &mut Map<String, Value>) {
         None => return,
         Some(SkipReason::Suspended(what)) => ("suspended", json!(what)),
         Some(SkipReason::Unsupported(message)) => ("unsupported", json!(message)),
+        Some(SkipReason::Elsewhere) => ("elsewhere", json!(true)),
         Some(SkipReason::Refused(message)) => ("refused", json!(message)),
         Some(SkipReason::Waits(names)) => ("waitsFor", names.iter().map(|name| &**name).collect()),
     };

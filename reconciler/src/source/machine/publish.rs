@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use reeve_crds::runtime::policy::DeletionPolicy;
 use reeve_crds::Reason;
+use reeve_crds::runtime::policy::DeletionPolicy;
 use reeve_reconciler_engine::clock::after;
 use reeve_reconciler_engine::error::ReconcileError;
 use reeve_reconciler_engine::notification::NotificationBody;

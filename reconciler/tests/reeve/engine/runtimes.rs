@@ -121,8 +121,7 @@ async fn a_cluster_that_is_not_what_the_file_declares_is_told_and_keeps_nothing_
 #[tokio::test]
 async fn a_runtime_whose_target_is_not_served_is_told_so_and_goes_with_its_file() {
     let fixture = Fixture::new("unserved").await;
-    let target = "target: { type: KubeConfig, kubeConfigSecretRef: { name: other, key: kubeconfig } }\n";
-    fixture.runtime("elsewhere", target);
+    fixture.runtime("elsewhere", "target: { type: Agent }\n");
     fixture.component("web", "1.0.0", &config("settings", "git"));
     let first = fixture.push();
     fixture.follow().await;

@@ -14,6 +14,8 @@ pub(super) struct Leaving {
 pub(super) enum Departure {
     /// Its file left Git. The Runtime is deleted when nothing is left of it, and stays if Git wants it again before.
     Removed,
+    /// Git wants it in another cluster. Nothing is left of it in this one before it begins there.
+    Moved,
     /// Somebody deleted the Runtime, which cannot be taken back.
     Deleted,
 }
@@ -29,6 +31,7 @@ impl Leaving {
     pub(super) fn sentence(self, objects: usize, staying: usize) -> String {
         let cause = match self.why {
             Departure::Removed => "its file left Git",
+            Departure::Moved => "its target is another cluster now",
             Departure::Deleted => "the Runtime goes",
         };
         match (self.policy, staying) {

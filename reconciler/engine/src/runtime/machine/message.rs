@@ -70,7 +70,8 @@ impl Machine {
                 }
             }
             // It is gone from Git, and stays here as it is until somebody resumes it.
-            DesiredState::Absent { .. } if self.suspended => {}
+            DesiredState::Absent { .. } | DesiredState::Elsewhere if self.suspended => {}
+            DesiredState::Elsewhere => self.leave(Departure::Moved, self.object.spec.deletion_policy, view),
             DesiredState::Absent { keeps_objects: true } => {
                 self.leave(Departure::Removed, DeletionPolicy::Orphan, view);
             }
@@ -250,7 +251,7 @@ impl Machine {
 
     /// Stops taking away a runtime whose file left Git, until it is known what Git wants of it now.
     fn pause_leaving(&mut self) {
-        if self.leaving.take_if(|leaving| leaving.why == Departure::Removed).is_none() {
+        if self.leaving.take_if(|leaving| leaving.why != Departure::Deleted).is_none() {
             return;
         }
         self.assigned = None;
@@ -263,7 +264,7 @@ impl Machine {
     pub(super) fn is_gone(&self) -> bool {
         self.components.is_empty()
             && self.leaving.is_some_and(|leaving| match leaving.why {
-                Departure::Removed => !self.suspended,
+                Departure::Removed | Departure::Moved => !self.suspended,
                 Departure::Deleted => true,
             })
     }

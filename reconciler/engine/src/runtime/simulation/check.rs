@@ -81,7 +81,7 @@ impl World {
                 DesiredState::Absent { .. } if home.object.is_some() => {
                     return Err(format!("{name} left Git, and its Runtime is still there ({:?})", self.state(name)));
                 }
-                DesiredState::Absent { .. } | DesiredState::Unknown => {}
+                DesiredState::Absent { .. } | DesiredState::Elsewhere | DesiredState::Unknown => {}
             }
         }
         Ok(())
@@ -145,7 +145,7 @@ impl World {
     fn is_claimed(&self, owner: &Owner, key: &ObjectKey) -> bool {
         let wants = |desired: &DesiredState| match desired {
             DesiredState::Present(desired) => desired.owners().contains_key(key),
-            DesiredState::Absent { .. } | DesiredState::Unknown => false,
+            DesiredState::Absent { .. } | DesiredState::Elsewhere | DesiredState::Unknown => false,
         };
         self.is_kept(owner, key) && self.homes.get(owner.runtime()).is_some_and(|home| wants(&home.desired))
     }

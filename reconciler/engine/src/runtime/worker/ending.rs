@@ -7,7 +7,7 @@ use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use reeve_crds::Runtime;
 use serde_json::json;
 
-use super::{Worker, own_client, stores};
+use super::{End, Worker, own_client, stores};
 use crate::api_error::ApiError;
 use crate::error::ReconcileError;
 use crate::inventory::Inventory;
@@ -19,15 +19,17 @@ const LAST_WRITES: Duration = Duration::from_secs(10);
 
 impl Worker {
     /// Deletes the Runtime unless that was done, and lets it go. Its components go with it, since it owns them; its
-    /// inventory, of which nothing is needed any more, goes before it.
-    pub(super) async fn finalize(&self, delete: bool) -> Result<(), ReconcileError> {
+    /// inventory, of which nothing is needed any more, goes before it. A runtime that leaves a cluster for another one
+    /// loses its inventory alone.
+    pub(super) async fn finalize(&self, delete: bool) -> Result<End, ReconcileError> {
         self.ctx.inventory.flush_last().await?;
         self.status_writer.flush().await;
         let object = self.machine.object();
         let api: Api<Runtime> =
             Api::namespaced(own_client(&self.setup.targets.home.cluster)?, self.ctx.owner.namespace());
         let name = &*self.ctx.runtime;
-        if delete {
+        let is_former = self.setup.targets.is_former();
+        if delete && !is_former {
             let preconditions = Preconditions { uid: object.metadata.uid.clone(), resource_version: None };
             let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
             let deleted = api.delete(name, &params).await.map(drop);
@@ -38,7 +40,11 @@ impl Worker {
             let deleted = stores.of(target).delete(&page, &DeleteParams::default()).await.map(drop);
             unless_gone(deleted, || format!("cannot delete the inventory page {page}"))?;
         }
-        unless_gone(remove_finalizer(&api, name).await, || format!("cannot let Runtime {name} go"))
+        if is_former {
+            return Ok(End::Withdrawn);
+        }
+        unless_gone(remove_finalizer(&api, name).await, || format!("cannot let Runtime {name} go"))?;
+        Ok(End::Gone)
     }
 
     /// Lets writes under way end, begins nothing more, waits for nothing in the cluster, and stores what is known.

@@ -43,6 +43,14 @@ impl Message {
             self.object = Some(object);
         }
     }
+
+    /// What Git wants of a runtime whose former cluster this is, it wants of another one.
+    pub(super) fn in_former(mut self, is_former: bool) -> Self {
+        if is_former && matches!(self.desired, DesiredState::Present(_)) {
+            self.desired = DesiredState::Elsewhere;
+        }
+        self
+    }
 }
 
 /// What Git wants of a runtime.
@@ -53,6 +61,8 @@ pub enum DesiredState {
     Unknown,
     /// These components.
     Present(Arc<Desired>),
+    /// Something, in another cluster: what it has in this one goes as its policy says.
+    Elsewhere,
     /// Nothing: its file left Git. Git may want it again before its objects are gone.
     Absent {
         /// Whether Git said last that its objects stay, whatever its Runtime says by now.
@@ -133,8 +143,8 @@ impl Handle {
         let _ = self.messages.subscribe().wait_for(is_it).await;
     }
 
-    /// Works until the runtime is gone, is for another role or source, its inventory belongs to someone else, or the
-    /// work is stopped.
+    /// Works until the runtime is gone or left its former cluster, is for another role or source, its inventory belongs to
+    /// someone else, or the work is stopped.
     pub async fn work(&self, setup: Setup) -> Result<End, ReconcileError> {
         let mut messages = self.messages.subscribe();
         let message = messages.borrow_and_update().clone();
