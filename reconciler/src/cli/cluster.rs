@@ -11,6 +11,7 @@ use super::{Status, Terminal};
 
 mod access;
 mod age;
+mod bootstrap;
 mod cell;
 mod check;
 mod connection;
@@ -49,6 +50,7 @@ pub(super) fn run(command: ClusterCommand, checkout: bool, terminal: &mut Termin
             ClusterCommand::Sleep(args) => wake::run(&args, wake::Ask::Sleep, terminal).await,
             ClusterCommand::Reconcile(args) => reconcile::run(&args, terminal).await,
             ClusterCommand::Install(args) => install::run(&args, terminal).await,
+            ClusterCommand::Bootstrap(args) => bootstrap::run(&args, terminal).await,
             ClusterCommand::Uninstall(args) => uninstall::run(&args, terminal).await,
             ClusterCommand::Version(args) => version::run(&args, terminal).await,
             ClusterCommand::Check(args) => check::run(&args, terminal).await,

@@ -7,11 +7,17 @@ use std::time::Duration;
 use clap::{Args as Group, Subcommand, ValueEnum};
 
 mod examples;
+mod install;
+
+pub(in crate::cli) use install::{ApplierRights, BootstrapArgs, InstallArgs, InstallFormat};
 
 /// Where options that say which cluster are shown.
 const CLUSTER: &str = "Cluster";
 /// What `--namespace` means to commands about Reeve itself.
 const OWN_NAMESPACE: &str = "Namespace that Reeve runs in; without it reeve-system";
+
+/// What it means to the command that prepares a cluster.
+const OF_RUNTIME: &str = "Namespace of the Runtime, in the control plane; the cluster gets one of that name";
 
 /// Commands that read or write Reeve's kinds in a cluster.
 #[derive(Debug, Subcommand)]
@@ -46,6 +52,9 @@ pub(in crate::cli) enum ClusterCommand {
     /// Print what installs Reeve in a cluster, or put it there
     #[command(after_help = examples::INSTALL, mut_arg("namespace", |namespace| namespace.help(OWN_NAMESPACE)))]
     Install(InstallArgs),
+    /// Prepare another cluster for a runtime, and print the Secret that leads there
+    #[command(after_help = examples::BOOTSTRAP, mut_arg("namespace", |namespace| namespace.help(OF_RUNTIME)))]
+    Bootstrap(BootstrapArgs),
     /// List what `reeve install` put into a cluster, or take it away; what Reeve applied stays
     #[command(after_help = examples::UNINSTALL, mut_arg("namespace", |namespace| namespace.hide(true)))]
     Uninstall(UninstallArgs),
@@ -254,73 +263,6 @@ pub(in crate::cli) struct ReconcileArgs {
     pub(in crate::cli) timeout: Duration,
     #[command(flatten)]
     pub(in crate::cli) connection: ConnectionArgs,
-}
-
-#[derive(Debug, Group)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
-pub(in crate::cli) struct InstallArgs {
-    /// Change a value of the chart; may be given several times
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub(in crate::cli) values: Vec<String>,
-    /// What the account may do as which objects are applied: `cluster-admin`, or `namespaces=a,b`; without it nothing yet
-    #[arg(long, value_name = "RIGHTS")]
-    pub(in crate::cli) applier: Option<ApplierRights>,
-    /// Only the kinds
-    #[arg(long, conflicts_with_all = ["skip_crds", "values", "applier"])]
-    pub(in crate::cli) crds_only: bool,
-    /// All but the kinds
-    #[arg(long)]
-    pub(in crate::cli) skip_crds: bool,
-    /// Put it into the cluster instead of printing it
-    #[arg(long, conflicts_with = "output")]
-    pub(in crate::cli) apply: bool,
-    /// Stay until it works
-    #[arg(long, requires = "apply")]
-    pub(in crate::cli) wait: bool,
-    /// How long to stay
-    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = super::duration)]
-    pub(in crate::cli) timeout: Duration,
-    /// Take fields over that others have set otherwise
-    #[arg(long, requires = "apply")]
-    pub(in crate::cli) force_conflicts: bool,
-    /// What to print
-    #[arg(short, long, value_name = "FORMAT", default_value = "yaml")]
-    pub(in crate::cli) output: InstallFormat,
-    #[command(flatten)]
-    pub(in crate::cli) connection: ConnectionArgs,
-}
-
-/// What `--applier` asks for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::cli) enum ApplierRights {
-    ClusterAdmin,
-    Namespaces(Vec<String>),
-}
-
-impl std::str::FromStr for ApplierRights {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text == "cluster-admin" {
-            return Ok(Self::ClusterAdmin);
-        }
-        let names: Vec<String> =
-            text.strip_prefix("namespaces=").unwrap_or_default().split(',').map(str::to_owned).collect();
-        if names.iter().any(|name| !reeve_renderer::names::is_label(name)) {
-            return Err("wanted cluster-admin, or namespaces such as namespaces=shop,orders".to_owned());
-        }
-        Ok(Self::Namespaces(names))
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum InstallFormat {
-    /// Documents
-    Yaml,
-    /// One List
-    Json,
-    /// A line for each object
-    Name,
 }
 
 #[derive(Debug, Group)]

@@ -14,7 +14,7 @@ mod apply;
 mod charts;
 mod values;
 
-pub(super) use apply::FIELD_MANAGER;
+pub(super) use apply::{FIELD_MANAGER, apply_all};
 
 /// Where Reeve runs unless someone says otherwise.
 pub(super) const NAMESPACE: &str = "reeve-system";
@@ -36,7 +36,7 @@ pub(super) async fn run(args: &InstallArgs, terminal: &mut Terminal) -> Result<S
     if args.apply {
         return apply::run(args, namespace, &objects, terminal).await;
     }
-    print(args.output, &objects, terminal)?;
+    print_objects(args.output, &objects, terminal)?;
     Ok(Status::Fine)
 }
 
@@ -48,7 +48,8 @@ fn rights(asked: &ApplierRights) -> String {
     }
 }
 
-fn print(format: InstallFormat, objects: &[Value], terminal: &mut Terminal) -> Result<(), Failure> {
+/// Prints objects instead of applying them.
+pub(super) fn print_objects(format: InstallFormat, objects: &[Value], terminal: &mut Terminal) -> Result<(), Failure> {
     match format {
         InstallFormat::Yaml => {
             objects.iter().try_for_each(|object| document::yaml(object, terminal))?;

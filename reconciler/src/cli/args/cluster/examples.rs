@@ -91,6 +91,22 @@ them: an upgrade without --applier takes none away.
 Reeve runs in the namespace reeve-system unless -n names another.
 Exit status: 0 printed or applied, 2 could not do it, or --wait took too long.";
 
+pub(super) const BOOTSTRAP: &str = "\
+Examples:
+  reeve bootstrap -r eu -n fleet --kubeconfig eu.kubeconfig             prints what the cluster needs
+  reeve bootstrap -r eu -n fleet --kubeconfig eu.kubeconfig --applier cluster-admin --apply | kubectl apply -f -
+
+The kubeconfig is that of somebody who may create these objects in the other cluster; it is used once and stored nowhere.
+What the control plane gets is an account that can tell which cluster it is, keep the inventories of the namespace, and act
+as reeve-applier. The Secret is called RUNTIME-kubeconfig; the runtime's file names it:
+
+  target:
+    type: KubeConfig
+    kubeConfigSecretRef: { name: eu-kubeconfig }
+
+Run it again after an upgrade, or to get the Secret once more.
+Exit status: 0 printed or applied, 2 could not do it.";
+
 pub(super) const UNINSTALL: &str = "\
 Examples:
   reeve uninstall                            lists what would go

@@ -27,12 +27,7 @@ pub(super) async fn run(
     terminal: &mut Terminal,
 ) -> Result<Status, Failure> {
     let connection = Connection::open(&args.connection).await?;
-    let kinds = Kinds::discover(&connection).await?;
-    for object in objects {
-        let outcome = apply(&connection, &kinds, object, args.force_conflicts).await?;
-        writeln!(terminal.out, "{} {outcome}", shown(object))?;
-        terminal.out.flush()?;
-    }
+    apply_all(&connection, objects, args.force_conflicts, &mut terminal.out).await?;
     if args.wait {
         match tokio::time::timeout(args.timeout, wait(&connection, namespace, objects, terminal)).await {
             Ok(waited) => waited?,
@@ -44,6 +39,22 @@ pub(super) async fn run(
         }
     }
     Ok(Status::Fine)
+}
+
+/// Applies them one after the other, and tells what became of each.
+pub(in crate::cli::cluster) async fn apply_all(
+    connection: &Connection,
+    objects: &[Value],
+    force: bool,
+    out: &mut impl std::io::Write,
+) -> Result<(), Failure> {
+    let kinds = Kinds::discover(connection).await?;
+    for object in objects {
+        let outcome = apply(connection, &kinds, object, force).await?;
+        writeln!(out, "{} {outcome}", shown(object))?;
+        out.flush()?;
+    }
+    Ok(())
 }
 
 async fn apply(connection: &Connection, kinds: &Kinds, object: &Value, force: bool) -> Result<&'static str, Failure> {
