@@ -52,7 +52,7 @@ pub(super) async fn supervise(handle: Handle, setup: Setup, clusters: RemoteClus
             warn!(reason = %failed.error.reason, "restarting: {}", failed.error.message);
             failed.tell(&handle, &setup, &name, pause >= LASTING).await;
         }
-        let is_other = |told: &Message| told.object.as_ref().is_none_or(|other| other.spec != object.spec);
+        let is_other = |told: &Message| is_other(told, &message, &object);
         tokio::select! {
             () = setup.stop.cancelled() => return,
             () = setup.clock.sleep(pause) => {}
@@ -60,6 +60,16 @@ pub(super) async fn supervise(handle: Handle, setup: Setup, clusters: RemoteClus
             () = handle.until(is_other) => {}
         }
     }
+}
+
+/// Whether what is told may end what keeps a runtime from being worked on.
+fn is_other(told: &Message, before: &Message, object: &Runtime) -> bool {
+    let asks = |runtime: &Runtime| {
+        let metadata = &runtime.metadata;
+        (metadata.uid.clone(), metadata.annotations.clone(), metadata.deletion_timestamp.is_some())
+    };
+    told.desired.is_absent() != before.desired.is_absent()
+        || told.object.as_ref().is_none_or(|other| other.spec != object.spec || asks(other) != asks(object))
 }
 
 /// Why nobody works on a runtime, for now.
