@@ -102,7 +102,7 @@ impl Applier {
                 }
                 Err(Sending::Conflict(conflict)) => forced = self.give_way(&write, conflict, freed).await?,
                 Err(Sending::Refused(api_error)) if api_error.reason == Reason::Immutable && !made_room => {
-                    self.make_room(&write, &api_error).await?;
+                    self.make_room(&write, &api_error, freed).await?;
                     made_room = true;
                 }
                 Err(Sending::Refused(api_error)) if !renewed && api_error.message.contains(UNSERVED_VERSION) => {

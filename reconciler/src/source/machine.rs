@@ -146,7 +146,8 @@ impl Machine {
             Event::BrokeOff => self.on_broken_off(),
         }
         self.advance(may_publish, view);
-        let publishing = !self.publication.is_written() || matches!(self.busy, Busy::Writing);
+        let has_more = self.may_act() && !self.publication.is_written();
+        let publishing = has_more || matches!(self.busy, Busy::Writing);
         if std::mem::replace(&mut self.publishing, publishing) != publishing {
             // Before the first of them is sent anything.
             let at = if publishing { 0 } else { self.effects.len() };

@@ -28,19 +28,47 @@ impl Applier {
         let got = api(write.client.clone(), write.kind, key).get_metadata_opt(&key.name).await;
         let got = self.answered(got).map_err(|api_error| ApplyError::Refused { object: key.clone(), api_error })?;
         let Some(there) = got else { return Ok(None) };
-        match self.claimant(freed).settle(&conflict, &there.metadata) {
-            Settlement::Force => Ok(there.metadata.resource_version),
-            Settlement::TakeOver => {
-                self.take_over_fields(write, &there.metadata, freed).await?;
-                Ok(None)
-            }
-            Settlement::Claimed(owner) => {
-                let component = there.metadata.labels.and_then(|mut labels| labels.remove(COMPONENT_LABEL));
-                Err(ApplyError::Claimed { object: key.clone(), owner, component })
-            }
-            Settlement::Released(release) => Err(ApplyError::Released { object: key.clone(), release }),
-            Settlement::Refuse => Err(ApplyError::Conflict { object: key.clone(), conflict }),
+        if self.settle(write, conflict, &there.metadata, freed)? {
+            self.take_over_fields(write, &there.metadata, freed).await?;
+            return Ok(None);
         }
+        Ok(there.metadata.resource_version)
+    }
+
+    /// Whether the fields in the way become ours first; if not, they are overwritten.
+    fn settle(
+        &self,
+        write: &Write<'_>,
+        conflict: Conflicts,
+        there: &ObjectMeta,
+        freed: Option<&Owner>,
+    ) -> Result<bool, ApplyError> {
+        let object = write.object.key.clone();
+        match self.claimant(freed).settle(&conflict, there) {
+            Settlement::Force => Ok(false),
+            Settlement::TakeOver => Ok(true),
+            Settlement::Claimed(owner) => {
+                let component = there.labels.as_ref().and_then(|labels| labels.get(COMPONENT_LABEL)).cloned();
+                Err(ApplyError::Claimed { object, owner, component })
+            }
+            Settlement::Released(release) => Err(ApplyError::Released { object, release }),
+            Settlement::Refuse => Err(ApplyError::Conflict { object, conflict }),
+        }
+    }
+
+    /// Refuses to delete an object, to make it anew, that is not ours and that others apply, whatever they apply of it: no
+    /// field of theirs need be in the way.
+    pub(super) fn may_replace(
+        &self,
+        write: &Write<'_>,
+        there: &ObjectMeta,
+        freed: Option<&Owner>,
+    ) -> Result<(), ApplyError> {
+        if owner::hold(there).owner.as_ref() == Some(&self.owner) {
+            return Ok(());
+        }
+        let managed = there.managed_fields.as_deref().unwrap_or_default();
+        self.settle(write, Conflicts::of_appliers(managed, &self.owner.manager()), there, freed).map(drop)
     }
 
     /// Has the books of an object name the version in which it is applied, where they name one that is served no more: the

@@ -19,6 +19,7 @@ use crate::api_error::ApiError;
 use crate::cluster::{JSON, Kind, METADATA_ONLY};
 use crate::desired::{DesiredObject, is_protected};
 use crate::live::Live;
+use crate::owner::Owner;
 
 /// How long the old object may take to go before the new one is made.
 const RECREATE_WITHIN: Duration = Duration::from_mins(1);
@@ -103,10 +104,20 @@ impl Applier {
     }
 
     /// Deletes what cannot be changed, if that is allowed, so that it can be made anew.
-    pub(super) async fn make_room(&self, write: &Write<'_>, api_error: &ApiError) -> Result<(), ApplyError> {
+    pub(super) async fn make_room(
+        &self,
+        write: &Write<'_>,
+        api_error: &ApiError,
+        freed: Option<&Owner>,
+    ) -> Result<(), ApplyError> {
         self.may_recreate(write.object, api_error)?;
+        let key = &write.object.key;
+        let got = self.in_time(api(write.client.clone(), write.kind, key).get_metadata_opt(&key.name)).await;
+        let got = self.answered(got).map_err(|api_error| ApplyError::Refused { object: key.clone(), api_error })?;
+        let Some(there) = got else { return Ok(()) };
+        self.may_replace(write, &there.metadata, freed)?;
         self.check_create(write).await?;
-        let uid = self.watch_cache.get(&write.object.key).map(|live| live.uid);
+        let uid = there.metadata.uid;
         match self.delete(&write.object.key, write.kind, uid.as_deref()).await? {
             Gone::Yes | Gone::Before => Ok(()),
             Gone::Deleting => self.until_gone(&write.object.key, write.kind, uid.as_deref(), RECREATE_WITHIN).await,

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::core::Status;
 
-use super::Operation;
+use super::{Manager, Operation};
 
 /// The reason of a cause that names a field's owner.
 const CAUSE: &str = "FieldManagerConflict";
@@ -31,7 +32,7 @@ impl fmt::Display for Conflict {
     }
 }
 
-/// All conflicts of one request: never empty.
+/// All conflicts of one request.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Conflicts(Vec<Conflict>);
 
@@ -48,6 +49,13 @@ impl Conflicts {
             })
             .collect();
         (!conflicts.is_empty()).then_some(Self(conflicts))
+    }
+
+    /// Everybody but `us` who applies something of an object, as if all of it were in the way. None if nobody does.
+    pub fn of_appliers(managed: &[ManagedFieldsEntry], us: &Manager) -> Self {
+        let appliers = managed.iter().filter(|entry| Operation::of(entry) == Operation::Apply);
+        let others = appliers.filter_map(|entry| entry.manager.clone()).filter(|manager| manager != us.as_str());
+        Self(others.map(|manager| Conflict { manager, operation: Operation::Apply, path: "it".to_owned() }).collect())
     }
 
     /// Whether nobody means to keep these fields: each was written once, by other means than server-side apply.

@@ -27,8 +27,6 @@ use crate::plan::View;
 
 /// First pause after a failure; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
-/// Repairs of which the status still tells.
-const REPAIRS_SHOWN: usize = 9;
 
 /// How far a component is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -163,7 +161,8 @@ impl ComponentState {
     pub(super) fn on_applied(&mut self, again_at: Option<Timestamp>, timeout: Duration, now: Timestamp) {
         self.verifying = false;
         self.error.take_if(|_| !self.failed_last_step);
-        self.again_at = again_at;
+        // Of its namespaces and CRDs it was known before.
+        self.again_at = self.again_at.filter(|at| *at > now).into_iter().chain(again_at).min();
         self.applied_at = Some(now);
         let Some(desired) = self.desired.clone() else { return };
         let before = self.status.applied.as_ref();
@@ -202,25 +201,6 @@ impl ComponentState {
             status::remember(&mut self.status.history, entry);
         }
         before != Some((error.reason, error.message.clone()))
-    }
-
-    /// Takes in what others had changed, and gives what of it is new. Repairs are remembered for a while.
-    pub(super) fn record_drift(&mut self, drifted: Vec<Drifted>) -> Vec<Drifted> {
-        let known = std::mem::take(&mut self.drift);
-        let repaired = known.iter().filter(|(_, drifted)| drifted.repaired).take(REPAIRS_SHOWN);
-        self.drift = repaired.map(|(key, drifted)| (key.clone(), drifted.clone())).collect();
-        let mut news = Vec::new();
-        for drifted in drifted {
-            let (is_known, drifted) = match known.get(&drifted.key) {
-                Some(before) => (drifted.is_known(before), drifted.no_younger_than(before)),
-                None => (false, drifted),
-            };
-            if !is_known || drifted.repaired {
-                news.push(drifted.clone());
-            }
-            self.drift.insert(drifted.key.clone(), drifted);
-        }
-        news
     }
 
     /// Whether what Git wants was reached by whoever worked before.

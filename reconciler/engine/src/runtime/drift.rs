@@ -1,20 +1,65 @@
 //! An object that someone changed: who, what, and what is done about it.
 
+use std::collections::HashMap;
+
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use reeve_crds::outcome::DriftedObject;
 use reeve_renderer_objects::key::ObjectKey;
 use serde_json::Value;
 
+use super::component::ComponentState;
 use super::contest::Turn;
-use super::run::{ComponentRun, Done};
+use super::machine::Task;
+use super::run::{ComponentRun, Done, Report};
 use crate::FIELD_MANAGER;
 use crate::apply::Applier;
-use crate::desired::DesiredObject;
+use crate::desired::{DesiredObject, Stage};
 use crate::error::ReconcileError;
 use crate::fields::{self, DriftedField};
 use crate::inventory::object_ref;
 use crate::payload;
+
+/// Repairs of which the status still tells.
+const REPAIRS_SHOWN: usize = 9;
+
+/// What is new of what others had changed of the objects that a task looked at: all of its stages, if it came to its end.
+pub(super) fn of_task(record: &mut ComponentState, task: Task, report: &mut Report, is_done: bool) -> Vec<Drifted> {
+    if !matches!(task, Task::ApplyDefinitions | Task::Apply) {
+        return Vec::new();
+    }
+    let desired = record.desired.clone();
+    let is_definition = |key: &ObjectKey| {
+        let object = desired.as_ref().and_then(|desired| desired.object(key));
+        object.is_some_and(|object| object.stage == Stage::Definitions)
+    };
+    let looked_at = |key: &ObjectKey| is_done && is_definition(key) == (task == Task::ApplyDefinitions);
+    take_in(&mut record.drift, std::mem::take(&mut report.drifted), looked_at)
+}
+
+/// Takes in what others had changed, and gives what of it is new. Repairs are remembered for a while.
+fn take_in(
+    known: &mut HashMap<ObjectKey, Drifted>,
+    drifted: Vec<Drifted>,
+    looked_at: impl Fn(&ObjectKey) -> bool,
+) -> Vec<Drifted> {
+    let before = std::mem::take(known);
+    let repaired = before.iter().filter(|(_, drifted)| drifted.repaired).take(REPAIRS_SHOWN);
+    let stands = before.iter().filter(|(key, drifted)| !drifted.repaired && !looked_at(key));
+    *known = repaired.chain(stands).map(|(key, drifted)| (key.clone(), drifted.clone())).collect();
+    let mut news = Vec::new();
+    for drifted in drifted {
+        let (is_known, drifted) = match before.get(&drifted.key) {
+            Some(before) => (drifted.is_known(before), drifted.no_younger_than(before)),
+            None => (false, drifted),
+        };
+        if !is_known || drifted.repaired {
+            news.push(drifted.clone());
+        }
+        known.insert(drifted.key.clone(), drifted);
+    }
+    news
+}
 
 /// An object that someone changed.
 #[derive(Clone, Debug, PartialEq)]

@@ -147,6 +147,10 @@ async fn end_one(
     if let Some(what) = following.suspended(name) {
         return Ok(RuntimePlan::skipped(SkipReason::Suspended(what)));
     }
+    let is_elsewhere = object.status.as_ref().is_some_and(|status| status.cluster.is_some());
+    if is_elsewhere {
+        return Ok(RuntimePlan { ended: Some(*deletion_policy), ..RuntimePlan::skipped(SkipReason::Elsewhere) });
+    }
     let inventory = access.inventory(name).await?;
     watch(access, [], &inventory).await?;
     let rules = Rules { owner: access.owner(name), drift: drift.mode, prune: *prune };

@@ -81,6 +81,12 @@ impl Tally {
 /// What is to be said of a whole runtime.
 fn whole(runtime_plan: &RuntimePlan) -> Option<String> {
     match (&runtime_plan.skipped, runtime_plan.ended) {
+        (Some(SkipReason::Elsewhere), Some(DeletionPolicy::Delete)) => {
+            Some("its file left Git: it is deleted with its objects, which are in another cluster".to_owned())
+        }
+        (Some(SkipReason::Elsewhere), Some(DeletionPolicy::Orphan)) => {
+            Some("its file left Git: it is deleted, its objects stay in the other cluster".to_owned())
+        }
         (Some(skipped), _) => Some(standing(skipped)),
         (None, Some(DeletionPolicy::Delete)) => Some("its file left Git: it is deleted with its objects".to_owned()),
         (None, Some(DeletionPolicy::Orphan)) => Some("its file left Git: it is deleted, its objects stay".to_owned()),

@@ -178,8 +178,12 @@ impl Machine {
         self.publication.enqueue(names);
     }
 
-    /// Has Runtimes written that somebody deleted or changed although Git has them so.
+    /// Has Runtimes written that somebody deleted or changed although Git has them so. A source that rests or goes writes
+    /// nothing, and nobody is to wait for it.
     pub(super) fn restore(&mut self, view: &dyn Observed) {
+        if !self.may_act() {
+            return;
+        }
         let in_force = self.in_force.clone();
         let differs = |(name, _, manifest): &&Changed| match view.object(name) {
             None => true,

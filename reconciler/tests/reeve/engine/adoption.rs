@@ -90,6 +90,25 @@ async fn what_cannot_change_is_made_anew_only_if_the_policy_says_so() {
 }
 
 #[tokio::test]
+async fn what_another_tool_applies_is_not_deleted_to_be_made_anew() {
+    let fixture = Fixture::new("not-ours").await;
+    // Nothing that it applies is what Git wants otherwise.
+    let theirs = json!({ "data": { "theirs": "precious" }, "immutable": true });
+    let before = fixture.apply("v1", "ConfigMap", Some(&fixture.target), "settings", theirs).await;
+    fixture.runtime(&fixture.runtime, "policy: { recreate: OnImmutable, maxBackoff: 1s }\n");
+    fixture.component("web", "1.0.0", &config("settings", "git"));
+    fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    let refused = fixture.component_is("web", State::Warning, "Conflict").await.status.unwrap().failure.unwrap();
+    assert!(refused.message.contains("it is applied by somebody"), "{}", refused.message);
+    assert_eq!(fixture.there::<ConfigMap>().get("settings").await.unwrap().metadata.uid, before.metadata.uid);
+    fixture.runtime(&fixture.runtime, "policy: { recreate: OnImmutable, adoption: Always }\n");
+    fixture.push();
+    fixture.comes_to_say("settings", "git").await;
+}
+
+#[tokio::test]
 async fn what_a_policy_would_not_let_in_again_is_not_deleted() {
     let fixture = Fixture::new("refused-anew").await;
     let frozen = |say: &str| format!("{}immutable: true\n", config("settings", say).trim_end_matches("---\n"));

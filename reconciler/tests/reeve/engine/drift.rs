@@ -1,9 +1,10 @@
 //! What somebody changes by hand.
 
-use k8s_openapi::api::core::v1::{ConfigMap, Event};
+use k8s_openapi::api::core::v1::{ConfigMap, Event, Namespace};
+use kube::Api;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use reeve_crds::State;
-use reeve_tests::eventually;
+use reeve_tests::{eventually, until};
 use serde_json::json;
 
 use super::fixture::{Fixture, annotated, config};
@@ -39,6 +40,58 @@ async fn drift_is_put_right_and_told_with_who_what_and_when() {
     assert!(note.contains("changed by meddler"), "{note}");
     let component = fixture.component_is("web", State::Ready, "Succeeded").await.status.unwrap();
     assert_eq!(component.drift.unwrap().examples[0].manager.as_deref(), Some("meddler"));
+}
+
+#[tokio::test]
+async fn drift_of_a_namespace_is_told_and_left_when_it_is_contested_like_any_other() {
+    let fixture = Fixture::new("drift-of-namespace").await;
+    let name = format!("{}-own", fixture.target);
+    let namespace = |name: &str, mode: &str| {
+        format!(
+            "apiVersion: v1\nkind: Namespace\nmetadata: {{ name: {name}, labels: {{ say: git }}, annotations: {{ reeve.dev/drift: {mode} }} }}\n---\n"
+        )
+    };
+    let told = format!("{name}-told");
+    fixture.component("web", "1.0.0", &(namespace(&name, "Repair") + &namespace(&told, "Report")));
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&first).await;
+    let namespaces: Api<Namespace> = Api::all(fixture.client.clone());
+    let change = |name: String, say: u32| {
+        let (namespaces, label) =
+            (namespaces.clone(), json!({ "metadata": { "labels": { "say": format!("hand{say}") } } }));
+        async move { namespaces.patch(&name, &PatchParams::default(), &Patch::Merge(&label)).await.unwrap() }
+    };
+    change(told.clone(), 0).await;
+    fixture.event("Drifted", &["Namespace", &told, "say"]).await;
+    for round in 1..=3 {
+        change(name.clone(), round).await;
+        let is_right =
+            |namespace: &Namespace| namespace.metadata.labels.as_ref().is_some_and(|all| all["say"] == "git");
+        until(&namespaces, &name, "it is put right", is_right).await;
+    }
+    fixture.event("Drifted", &["Namespace", &name, "put right"]).await;
+    change(name.clone(), 4).await;
+    fixture.event("Drifted", &[&name, "left for now"]).await;
+    let drift = fixture.component_is("web", State::Warning, "Drifted").await.status.unwrap().drift.unwrap();
+    assert_eq!(drift.objects, 2);
+}
+
+#[tokio::test]
+async fn what_was_put_right_is_told_although_the_component_fails() {
+    let fixture = Fixture::new("drift-failing").await;
+    let nowhere = config("lost", "git").replace("name: lost", "name: lost, namespace: nowhere-at-all");
+    fixture.component("web", "1.0.0", &(config("settings", "git") + &nowhere));
+    fixture.push();
+    fixture.follow().await;
+    let reeve = fixture.reeve();
+    fixture.component_is("web", State::Error, "MissingNamespace").await;
+    fixture.meddle("settings", "hand").await;
+    fixture.comes_to_say("settings", "git").await;
+    fixture.event("Drifted", &["ConfigMap", "settings", "meddler", "put right"]).await;
+    let repaired: (&str, &[(&str, &str)]) = ("reeve_drift_total", &[("outcome", "repaired")]);
+    reeve.shows(&[(repaired, 1.0)]).await;
 }
 
 #[tokio::test]

@@ -50,6 +50,29 @@ async fn a_source_that_is_deleted_while_it_is_suspended_takes_its_runtimes_along
 }
 
 #[tokio::test]
+async fn a_runtime_that_is_deleted_waits_for_no_source_that_rests() {
+    let fixture = Fixture::mortal("rests-on").await;
+    fixture.component_with("api", "1.0.0", "{ dependsOn: [web] }", &config("api-{{ Runtime.name }}", "git"));
+    fixture.chart("web", "1.0.0", &config("{{ Runtime.name }}", "git"));
+    let other = format!("{}-other", fixture.runtime);
+    fixture.runtime(&other, GOES);
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&first).await;
+    fixture.applied_to(&other, &first).await;
+    fixture.patch_source(json!({ "spec": { "suspend": true } })).await;
+    let rests = |source: &GitSource| source.status.as_ref().is_some_and(|it| it.state == Some(State::Suspended));
+    until(&fixture.api::<GitSource>(), "fleet", "the source is suspended", rests).await;
+    // The source would make each anew, and does not.
+    for runtime in [&other, &fixture.runtime] {
+        fixture.api::<Runtime>().delete(runtime, &DeleteParams::default()).await.unwrap();
+        fixture.gone(&fixture.api::<Runtime>(), runtime).await;
+        assert!(fixture.there::<ConfigMap>().get_opt(runtime).await.unwrap().is_none());
+    }
+}
+
+#[tokio::test]
 async fn a_source_that_waits_for_its_runtimes_asks_once_for_their_deletion() {
     let fixture = Fixture::mortal("waits").await;
     let first = fixture.push();

@@ -13,8 +13,8 @@ use crate::desired::{Desired, DesiredComponent, Stage};
 use crate::error::ReconcileError;
 use crate::plan::{Action, Step};
 use crate::runtime::component::{ComponentState, HealthSummary, Phase, summarize_health};
-use crate::runtime::run::{Report, RunSpec};
-use crate::runtime::{jobs, status};
+use crate::runtime::run::RunSpec;
+use crate::runtime::{drift, jobs, status};
 
 impl Machine {
     /// Starts whatever differs from what was worked towards before.
@@ -260,6 +260,9 @@ impl Machine {
             record.status.jobs.retain(|before| before.name != run.name || before.phase != run.phase);
             record.status.jobs.push(run.clone());
         }
+        for drifted in drift::of_task(record, ended.task, &mut report, ended.result.is_ok()) {
+            self.outbox.report_drift(&name, &drifted);
+        }
         self.outbox.report_removed(&name, &removed);
         self.outbox.report_left(&name, &left);
         match ended.result {
@@ -276,11 +279,15 @@ impl Machine {
             Task::ApplyDefinitions => {
                 if let Some(record) = self.components.get_mut(&name) {
                     record.has_definitions = true;
+                    record.again_at = report.again_at;
                     record.phase = Phase::Waiting(Vec::new());
                 }
             }
             Task::Apply => {
-                self.on_applied(&name, report);
+                let timeout = self.object.spec.timeout.into();
+                if let Some(record) = self.components.get_mut(&name) {
+                    record.on_applied(report.again_at, timeout, self.now);
+                }
                 self.check_if_stale(&name, view);
             }
             Task::Finish => {
@@ -293,16 +300,6 @@ impl Machine {
                 self.outbox.push(Effect::SetHealthRules(name.clone(), Arc::default()));
                 self.outbox.push(Effect::DeleteComponent(name));
             }
-        }
-    }
-
-    /// Everything is applied; now it has to become healthy.
-    fn on_applied(&mut self, name: &Arc<str>, report: Report) {
-        let timeout = self.object.spec.timeout.into();
-        let Some(record) = self.components.get_mut(name) else { return };
-        record.on_applied(report.again_at, timeout, self.now);
-        for drifted in record.record_drift(report.drifted) {
-            self.outbox.report_drift(name, &drifted);
         }
     }
 
