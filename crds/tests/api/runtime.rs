@@ -118,6 +118,10 @@ fn status() -> Value {
             "message": "7 of 500 runtimes are unhealthy",
             "since": "2026-11-16T12:00:00Z"
         },
+        "cluster": {
+            "uid": "0e7c1f4a-9a51-4a5e-8f0e-5a4d1c1f9d3b",
+            "kubeConfigSecretRef": { "name": "eu-kubeconfig", "key": "value" }
+        },
         "componentsReady": { "ready": 3, "total": 4, "summary": "3/4" },
         "components": [{ "name": "payments", "version": "1.4.2", "state": "Processing", "message": "1 of 3 pods" }],
         "objects": 120,

@@ -149,7 +149,7 @@ in runtime eu-1
   component web
     > Job.batch default/migrate (runs before the rest is applied)
 
-in runtime eu-2 (unsupported: a target of type Agent is not served yet: only InCluster is; nothing is applied)
+in runtime eu-2 (unsupported: a target of type Agent is not served yet: InCluster and KubeConfig are; nothing is applied)
 
 in runtime eu-3
   component web
