@@ -15,6 +15,7 @@ use crate::registry::Places;
 
 mod host;
 mod klog;
+mod replay;
 mod run;
 mod sight;
 
@@ -89,8 +90,12 @@ pub enum Command {
     Uninstall(host::UninstallArgs),
     /// Show which plugins are in force, in the order in which they are asked, and how they do
     Hooks(sight::HooksArgs),
-    /// Show what plugins changed of a pod, and by which revision of a NodeHook
+    /// Show what plugins changed, refused or failed of a pod, and by which revision of a NodeHook and which commit
     Why(sight::WhyArgs),
+    /// Print hooked calls as they come, one JSON document a line, without values of variables
+    Record(replay::RecordArgs),
+    /// Show what other hooks would have made of recorded calls; asks no plugin, and ends with 1 if anything differs
+    Replay(replay::ReplayArgs),
 }
 
 /// What is behind the runtime's socket.
@@ -156,6 +161,8 @@ impl Args {
             Some(Command::Uninstall(args)) => return host::uninstall(args),
             Some(Command::Hooks(args)) => return sight::hooks(args),
             Some(Command::Why(args)) => return sight::why(args),
+            Some(Command::Record(args)) => return replay::record(args),
+            Some(Command::Replay(args)) => return replay::replay(args, self.scope().skip_label),
             None => {}
         }
         let mut process = self.process.clone();

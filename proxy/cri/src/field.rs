@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::message::cri::{HugepageLimit, LinuxContainerResources};
 
 /// One field of a pod or a container; an entry of a map is a field of its own.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 pub(crate) enum Field {
     PodLabel(String),
     PodAnnotation(String),
@@ -25,7 +27,7 @@ pub(crate) enum Field {
     Unified(String),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub(crate) enum Value {
     Text(String),
     Number(i64),

@@ -41,6 +41,9 @@ pub struct NodeHook {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updates_per_minute: Option<u32>,
     pub current: Revision,
+    /// Commit that `current` comes from, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
     /// Whether `current` has proven itself.
     pub good: bool,
     /// Why all pods get `last_good` instead of `current`.
@@ -48,6 +51,9 @@ pub struct NodeHook {
     pub returned: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_good: Option<Revision>,
+    /// Commit that `last_good` comes from, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_good_commit: Option<String>,
 }
 
 /// What a revision must stay within.

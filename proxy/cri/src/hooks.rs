@@ -1,5 +1,6 @@
 //! The hooks of a node: which plugins there are, what is known of pods, and who is spared.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard, RwLock};
@@ -10,6 +11,7 @@ use crate::call::Method;
 use crate::hook::Hook;
 use crate::plugin::Plugin;
 use crate::provenance::Provenance;
+use crate::recording::Recorder;
 use crate::registration::{Origin, Registration};
 use crate::registry::{Member, Registry, Trial};
 use crate::settings::{FailurePolicy, Mode};
@@ -24,10 +26,12 @@ mod pass;
 mod pods;
 mod post;
 mod record;
+mod replay;
 mod report;
 mod running;
 
 pub(crate) use record::HookMetrics;
+pub(crate) use replay::{Difference, Replay};
 pub(crate) use report::Identity;
 pub(crate) use running::update_running;
 
@@ -54,6 +58,19 @@ impl Scope {
         is_labelled && counts
     }
 
+    /// Names of the plugins whose failure does not keep the pod from starting.
+    fn exempting<'r>(&self, plugins: impl Iterator<Item = &'r Registration>, pod: &Pod) -> BTreeSet<String> {
+        plugins.filter(|plugin| self.is_exempt(plugin, pod)).map(|plugin| plugin.name.clone()).collect()
+    }
+
+    /// Whether a plugin is asked about the pod at `hook`.
+    fn is_asked(&self, plugin: &Registration, share: Share, hook: Hook, pod: &Pod) -> bool {
+        plugin.hooks.contains_key(&hook)
+            && share.has(&pod.metadata.uid)
+            && plugin.is_for(pod)
+            && !self.is_skipped(plugin, pod)
+    }
+
     /// Whether the pod starts although the plugin failed.
     fn is_exempt(&self, plugin: &Registration, pod: &Pod) -> bool {
         let namespace = &pod.metadata.namespace;
@@ -70,6 +87,8 @@ pub(crate) struct Active {
     plugin: Arc<Plugin>,
     share: Share,
     trial: Option<Trial>,
+    /// Commit that its revision comes from, if it is known.
+    commit: Option<Arc<str>>,
 }
 
 /// What all calls share.
@@ -86,6 +105,7 @@ pub(crate) struct Hooks {
     posts: post::Queue,
     metrics: HookMetrics,
     provenance: Provenance,
+    recorder: Recorder,
 }
 
 impl Hooks {
@@ -101,6 +121,7 @@ impl Hooks {
             posts: post::Queue::default(),
             metrics,
             provenance: Provenance::default(),
+            recorder: Recorder::default(),
         };
         hooks.activate(&hooks.registry().members());
         hooks
@@ -133,6 +154,7 @@ impl Hooks {
                 plugin: plugin.unwrap_or_else(|| Arc::new(Plugin::new(member.registration.clone()))),
                 share: member.share,
                 trial: member.trial.clone(),
+                commit: member.commit.as_deref().map(Arc::from),
             }
         };
         let renewed: Arc<[Active]> = members.iter().map(renew).collect();
@@ -166,13 +188,7 @@ impl Hooks {
 
     /// Those that are asked about a pod at `hook`, in order.
     fn asked_at(&self, hook: Hook, pod: &Pod) -> Vec<Active> {
-        let is_asked = |active: &&Active| {
-            let registration = &active.plugin.registration;
-            registration.hooks.contains_key(&hook)
-                && active.share.has(&pod.metadata.uid)
-                && registration.is_for(pod)
-                && !self.scope.is_skipped(registration, pod)
-        };
+        let is_asked = |active: &&Active| self.scope.is_asked(&active.plugin.registration, active.share, hook, pod);
         self.active().iter().filter(is_asked).cloned().collect()
     }
 

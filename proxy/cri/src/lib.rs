@@ -24,6 +24,7 @@ mod plugin;
 pub mod protocol;
 mod provenance;
 mod proxy;
+mod recording;
 mod reeve;
 mod registration;
 mod registry;

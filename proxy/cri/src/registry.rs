@@ -49,6 +49,8 @@ pub(crate) struct Member {
     pub(crate) share: Share,
     /// What its revision must stay within, while it has not proven itself.
     pub(crate) trial: Option<Trial>,
+    /// Commit that its revision comes from, if it is known.
+    pub(crate) commit: Option<String>,
 }
 
 /// A revision that has not proven itself.
@@ -133,8 +135,12 @@ impl Registry {
         let mut members: Vec<Member> = self.set().hooks.iter().flat_map(of_node_hook).collect();
         let taken: BTreeSet<_> = members.iter().map(|member| member.registration.endpoint.clone()).collect();
         let files = self.files.values().filter_map(|entry| entry.good.as_ref());
-        let of_file =
-            |registration: &Registration| Member { registration: registration.clone(), share: Share::All, trial: None };
+        let of_file = |registration: &Registration| Member {
+            registration: registration.clone(),
+            share: Share::All,
+            trial: None,
+            commit: None,
+        };
         members.extend(files.filter(|file| !taken.contains(&file.endpoint)).map(of_file));
         members
     }
@@ -173,13 +179,16 @@ fn of_node_hook(hook: &NodeHook) -> Vec<Member> {
         revision: hook.current.digest(),
         limits: hook.limits,
     });
-    let current = within.map(|share| (&hook.current, share, trial));
-    let last_good = beyond.and_then(|share| hook.last_good.as_ref().map(|revision| (revision, share, None)));
+    let current = within.map(|share| (&hook.current, share, trial, &hook.commit));
+    let last_good = beyond
+        .and_then(|share| hook.last_good.as_ref().map(|revision| (revision, share, None, &hook.last_good_commit)));
     let revisions = current.into_iter().chain(last_good);
     revisions
-        .flat_map(|(revision, share, trial)| {
+        .flat_map(|(revision, share, trial, commit)| {
             let registrations = Registration::of_revision(&hook.name, revision);
-            registrations.into_iter().map(move |registration| Member { registration, share, trial: trial.clone() })
+            let member =
+                move |registration| Member { registration, share, trial: trial.clone(), commit: commit.clone() };
+            registrations.into_iter().map(member)
         })
         .collect()
 }

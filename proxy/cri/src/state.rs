@@ -45,6 +45,9 @@ pub struct HookState {
     /// Digest of the revision that is rolled out.
     pub revision: String,
     pub percent: u8,
+    /// Commit that the revision comes from, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
     /// Whether the revision has proven itself.
     pub good: bool,
     /// Why all pods get the last good revision instead.
@@ -118,14 +121,14 @@ pub struct FileReport {
     pub message: String,
 }
 
-/// One field that a plugin changed, or in mode Audit would have changed.
+/// What became of one field of a plugin's answer, or of the whole answer.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Change {
+pub struct Decision {
     pub time: Timestamp,
     pub namespace: String,
     pub pod: String,
-    /// Empty for a change of the pod itself.
+    /// Empty if it is about the pod itself.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub container: String,
     pub hook: Hook,
@@ -134,10 +137,38 @@ pub struct Change {
     /// Digest of the NodeHook's revision; empty for a file.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub revision: String,
+    /// Commit that the revision comes from, if it is known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub commit: String,
+    pub outcome: Outcome,
+    /// Empty if it is about the whole answer.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub field: String,
     /// Values of variables are hidden.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub old: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub new: String,
-    /// Whether it was only noted.
-    pub audited: bool,
+    /// Which plugin owns the field, or why the plugin failed or refused.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+}
+
+/// What became of a field, or of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub enum Outcome {
+    /// The field was changed.
+    Changed,
+    /// It would have been changed, if the plugin's mode were not Audit.
+    Audited,
+    /// The plugin's mask does not allow it.
+    NotAllowed,
+    /// Another plugin set the field before, and its value stays.
+    Kept,
+    /// Another plugin set the field before, and lost it to this one.
+    Overruled,
+    /// The plugin failed.
+    Failed,
+    /// The plugin refused the call.
+    Refused,
 }

@@ -22,6 +22,7 @@ mod governed;
 mod install;
 mod item;
 mod kinds;
+mod node;
 mod reconcile;
 mod suspend;
 mod table;
@@ -48,6 +49,7 @@ pub(super) fn run(command: ClusterCommand, checkout: bool, terminal: &mut Termin
             ClusterCommand::Resume(args) => suspend::run(&args, false, terminal).await,
             ClusterCommand::Wake(args) => wake::run(&args, wake::Ask::Wake, terminal).await,
             ClusterCommand::Sleep(args) => wake::run(&args, wake::Ask::Sleep, terminal).await,
+            ClusterCommand::Node(args) => node::run(&args, terminal).await,
             ClusterCommand::Reconcile(args) => reconcile::run(&args, terminal).await,
             ClusterCommand::Install(args) => install::run(&args, terminal).await,
             ClusterCommand::Bootstrap(args) => bootstrap::run(&args, terminal).await,

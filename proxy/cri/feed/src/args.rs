@@ -5,13 +5,16 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use clap::Parser;
+use clap::{Parser, Subcommand};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
+use reeve_process::args::AdminAddress;
 use reeve_process::lease::{LeaseConfig, Timing};
 use reeve_process::{Process, ProcessArgs};
 
-use crate::{feed, leader};
+use crate::{feed, leader, sight};
+
+mod hook_set;
 
 /// The lease of the feed that sums up NodeHooks.
 const LEASE: &str = "reeve-cri-feed";
@@ -19,9 +22,14 @@ const LEASE: &str = "reeve-cri-feed";
 /// Brings the NodeHooks of a node to its CRI proxy, and reports how they do
 #[derive(Clone, Debug, Parser)]
 #[command(name = "reeve-cri-feed", version = reeve_process::version::LONG)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Args {
+    /// Without one, the feed runs
+    #[command(subcommand)]
+    pub command: Option<Command>,
+
     /// Name of the node
-    #[arg(long, env = "NODE_NAME", value_name = "NAME")]
+    #[arg(long, env = "NODE_NAME", value_name = "NAME", default_value = "", hide_default_value = true)]
     pub node: String,
 
     /// File that the proxy reads hooks from
@@ -48,17 +56,33 @@ pub struct Args {
     #[arg(long, value_name = "NAMESPACE")]
     pub lease_namespace: Option<String>,
 
+    /// Where `reeve node` reads the proxy's state, through a port-forward of the API server: on loopback, since whoever
+    /// reaches it may read. `none` leaves it out
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9466")]
+    pub sight_address: AdminAddress,
+
     #[command(flatten)]
     pub process: ProcessArgs,
+}
+
+/// What else there is to do.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Command {
+    /// Print the hook set that a node would get from these NodeHooks, for `reeve-cri replay`
+    HookSet(hook_set::HookSetArgs),
 }
 
 impl Args {
     /// Runs the feed until it is told to stop.
     pub fn run(self) -> ExitCode {
+        if let Some(Command::HookSet(args)) = &self.command {
+            return hook_set::print(args);
+        }
         reeve_process::run(&self.process.clone(), "reeve-cri-feed", |process| self.work(process))
     }
 
     async fn work(self, process: Process) -> anyhow::Result<()> {
+        anyhow::ensure!(!self.node.is_empty(), "name the node with --node or NODE_NAME");
         let config = self.configure().await?;
         let client = Client::try_from(config.clone()).context("cannot make a client of the cluster")?;
         let namespace = self.lease_namespace.clone().unwrap_or_else(|| config.default_namespace.clone());
@@ -71,6 +95,7 @@ impl Args {
             () = stop.cancelled() => Ok(()),
             fed = feeding => fed,
             led = leader::run(&gate, &config) => led,
+            served = sight::serve(self.sight_address, &self.state_socket) => served,
         }
     }
 

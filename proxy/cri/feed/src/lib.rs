@@ -13,4 +13,5 @@ mod lower;
 mod node;
 mod rollup;
 mod selection;
+mod sight;
 mod status;

@@ -21,6 +21,8 @@ pub(crate) struct Wanted {
     pub(crate) limits: Limits,
     pub(crate) updates_per_minute: Option<u32>,
     pub(crate) revision: Revision,
+    /// Commit that this generation comes from, once the leader has found it.
+    pub(crate) commit: Option<String>,
 }
 
 pub(crate) fn node_hook(hook: &NodeHook) -> Wanted {
@@ -53,7 +55,14 @@ pub(crate) fn node_hook(hook: &NodeHook) -> Wanted {
             exempt: Exempt { namespaces: spec.exempt.namespaces.clone(), static_pods: spec.exempt.static_pods },
             budget: Budget { percent: percent(spec.budget.percent), max: spec.budget.max.into() },
         },
+        commit: commit(hook),
     }
+}
+
+/// Git revision that the object's content comes from, as far as the leader has found it.
+pub(crate) fn commit(hook: &NodeHook) -> Option<String> {
+    let status = hook.status.as_ref()?;
+    status.revision.clone().filter(|_| status.observed_generation == hook.metadata.generation)
 }
 
 pub(crate) fn selector(selector: &KindSelector) -> Selector {

@@ -47,7 +47,7 @@ fn with_verdict(known: &hook_set::NodeHook, state: Option<&State>) -> hook_set::
 }
 
 fn next_hook(known: Option<hook_set::NodeHook>, wanted: Wanted) -> hook_set::NodeHook {
-    let Wanted { name, generation, order, percent, limits, updates_per_minute, revision } = wanted;
+    let Wanted { name, generation, order, percent, limits, updates_per_minute, revision, commit } = wanted;
     let mut next = hook_set::NodeHook {
         name,
         generation,
@@ -56,20 +56,26 @@ fn next_hook(known: Option<hook_set::NodeHook>, wanted: Wanted) -> hook_set::Nod
         limits,
         updates_per_minute,
         current: revision,
+        commit,
         good: false,
         returned: None,
         last_good: None,
+        last_good_commit: None,
     };
     let Some(known) = known else { return next };
     if known.current == next.current {
         (next.good, next.returned, next.last_good) = (known.good, known.returned, known.last_good);
+        next.last_good_commit = known.last_good_commit;
+        // Until the leader has looked at this generation, the commit of the same content stands.
+        next.commit = next.commit.or(known.commit);
         return next;
     }
     // What is replaced is what to return to, if it has proven itself; else what it would have returned to is.
-    next.last_good = if known.good { Some(known.current) } else { known.last_good };
+    (next.last_good, next.last_good_commit) =
+        if known.good { (Some(known.current), known.commit) } else { (known.last_good, known.last_good_commit) };
     if next.last_good.as_ref() == Some(&next.current) {
         // Somebody took the change back.
-        (next.good, next.last_good) = (true, None);
+        (next.good, next.last_good, next.last_good_commit) = (true, None, None);
     }
     next
 }

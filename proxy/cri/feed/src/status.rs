@@ -16,7 +16,7 @@ use reeve_proxy_cri::settings::Mode;
 use reeve_proxy_cri::state;
 
 use crate::condition::{Conditions, cut};
-use crate::lower::hook_type;
+use crate::lower::{commit, hook_type};
 
 /// Numbers alone are written this often at most, and also if nothing changes: who is silent for longer is not Ready.
 pub(crate) const INTERVAL: Duration = Duration::from_mins(5);
@@ -122,10 +122,10 @@ fn judge(known: &Known) -> (State, Reason, String) {
 }
 
 fn live_hook(reported: &state::HookState, hooks: &[std::sync::Arc<NodeHook>]) -> LiveHook {
-    let git = hooks.iter().find(|hook| hook.name_any() == reported.name).and_then(|hook| {
-        let status = hook.status.as_ref()?;
-        status.revision.clone().filter(|_| status.observed_generation == Some(reported.generation))
-    });
+    let of_generation = |hook: &&std::sync::Arc<NodeHook>| {
+        hook.name_any() == reported.name && hook.metadata.generation == Some(reported.generation)
+    };
+    let git = hooks.iter().find(of_generation).and_then(|hook| commit(hook));
     LiveHook {
         name: reported.name.clone(),
         generation: Some(reported.generation),

@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use bytes::Bytes;
 use jiff::Timestamp;
 use reeve_process::Process;
 use tokio::net::UnixListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
@@ -84,8 +86,12 @@ impl state::serve::Source for StateSource {
         self.hooks.state(&self.identity)
     }
 
-    fn changes(&self) -> Vec<state::Change> {
-        self.hooks.changes()
+    fn decisions(&self) -> Vec<state::Decision> {
+        self.hooks.decisions()
+    }
+
+    fn record(&self) -> broadcast::Receiver<Bytes> {
+        self.hooks.record()
     }
 }
 

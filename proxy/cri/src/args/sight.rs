@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use crate::state::client::{self, ReadError};
-use crate::state::{Change, State};
+use crate::state::{Decision, Outcome, State};
 
 /// Flags of `hooks`.
 #[derive(Clone, Debug, clap::Args)]
@@ -48,19 +48,22 @@ pub(super) fn hooks(args: &HooksArgs) -> ExitCode {
 
 pub(super) fn why(args: &WhyArgs) -> ExitCode {
     let socket = &args.socket;
-    let changes = match block_on(client::read_changes(&socket.state_socket)) {
-        Ok(changes) => changes,
+    let decisions = match block_on(client::read_decisions(&socket.state_socket)) {
+        Ok(decisions) => decisions,
         Err(error) => return failed(&error),
     };
-    let is_of = |change: &Change| format!("{}/{}", change.namespace, change.pod) == args.pod;
-    let changes: Vec<Change> = changes.into_iter().filter(is_of).collect();
+    let is_of = |decision: &Decision| format!("{}/{}", decision.namespace, decision.pod) == args.pod;
+    let decisions: Vec<Decision> = decisions.into_iter().filter(is_of).collect();
     if socket.json {
-        return print(&[serde_json::to_string_pretty(&changes).unwrap_or_default()]);
+        return print(&[serde_json::to_string_pretty(&decisions).unwrap_or_default()]);
     }
-    if changes.is_empty() {
-        return print(&[format!("no plugin changed {}, as far as the proxy remembers", args.pod)]);
+    if decisions.is_empty() {
+        return print(&[format!(
+            "no plugin changed, refused or failed anything of {}, as far as the proxy remembers",
+            args.pod
+        )]);
     }
-    print(&changes.iter().map(of_change).collect::<Vec<_>>())
+    print(&decisions.iter().map(of_decision).collect::<Vec<_>>())
 }
 
 fn of_state(state: &State) -> Vec<String> {
@@ -73,8 +76,11 @@ fn of_state(state: &State) -> Vec<String> {
     )];
     for hook in &state.hooks {
         let returned = hook.returned.as_ref().map(|why| format!(", returned: {why}")).unwrap_or_default();
+        let commit = hook.commit.as_ref().map(|commit| format!(", from {commit}")).unwrap_or_default();
         let (name, generation, revision, percent) = (&hook.name, hook.generation, &hook.revision, hook.percent);
-        lines.push(format!("NodeHook {name}, generation {generation}, {revision}, {percent} % of pods{returned}"));
+        lines.push(format!(
+            "NodeHook {name}, generation {generation}, {revision}, {percent} % of pods{commit}{returned}"
+        ));
     }
     for plugin in &state.plugins {
         let hooks: Vec<&str> = plugin.hooks.iter().map(|hook| hook.name()).collect();
@@ -99,17 +105,36 @@ fn of_state(state: &State) -> Vec<String> {
     lines
 }
 
-fn of_change(change: &Change) -> String {
-    let place = if change.container.is_empty() { "pod" } else { change.container.as_str() };
-    let would = if change.audited { " (audited, not made)" } else { "" };
-    let by = if change.revision.is_empty() { String::new() } else { format!(" at {}", change.revision) };
-    let Change { time, hook, plugin, field, old, new, .. } = change;
-    format!("{time} {place} {field}: {old} -> {new} by {plugin}{by}, {}{would}", hook.name())
+fn of_decision(decision: &Decision) -> String {
+    let place = if decision.container.is_empty() { "pod" } else { decision.container.as_str() };
+    let Decision { time, hook, plugin, revision, commit, field, old, new, detail, .. } = decision;
+    let what = match decision.outcome {
+        Outcome::Changed => format!("{field}: {old} -> {new}"),
+        Outcome::Audited => format!("{field}: {old} -> {new} (audited, not made)"),
+        Outcome::NotAllowed => format!("{field}: not changed, its mask does not allow it"),
+        Outcome::Kept => format!("{field}: not changed, {detail} set it before"),
+        Outcome::Overruled => format!("{field}: taken over from {detail}"),
+        Outcome::Failed => format!("failed: {detail}"),
+        Outcome::Refused => format!("refused: {detail}"),
+    };
+    let at = if revision.is_empty() { String::new() } else { format!(" at {revision}") };
+    let from = if commit.is_empty() { String::new() } else { format!(" from {commit}") };
+    format!("{time} {place} {what} by {plugin}{at}{from}, {}", hook.name())
 }
 
-fn block_on<T>(reading: impl Future<Output = Result<T, ReadError>>) -> Result<T, ReadError> {
+pub(super) fn block_on<T>(reading: impl Future<Output = Result<T, ReadError>>) -> Result<T, ReadError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|cause| ReadError::Connect(PathBuf::new(), cause))?.block_on(reading)
+}
+
+/// The exit status of a command that has printed already.
+pub(super) fn ended(result: Result<(), ReadError>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever reads has enough.
+        Err(ReadError::Write(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => failed(&error),
+    }
 }
 
 fn print(lines: &[String]) -> ExitCode {

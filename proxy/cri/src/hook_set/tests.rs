@@ -38,9 +38,11 @@ pub(crate) fn hook(name: &str, current: Revision) -> NodeHook {
         limits: Limits::default(),
         updates_per_minute: None,
         current,
+        commit: None,
         good: false,
         returned: None,
         last_good: None,
+        last_good_commit: None,
     }
 }
 
@@ -48,7 +50,10 @@ pub(crate) fn hook(name: &str, current: Revision) -> NodeHook {
 fn where_a_canary_stands_does_not_change_the_digest_and_content_does() {
     let set = |hook: NodeHook| HookSet { hooks: vec![hook], ..HookSet::default() }.digest();
     let first = hook("a", revision("/run/a.sock"));
-    assert_eq!(set(first.clone()), set(NodeHook { percent: 10, good: true, generation: 9, ..first.clone() }));
+    assert_eq!(
+        set(first.clone()),
+        set(NodeHook { percent: 10, good: true, generation: 9, commit: Some("c".to_owned()), ..first.clone() })
+    );
     assert_ne!(set(first.clone()), set(hook("a", revision("/run/b.sock"))));
     assert_ne!(set(first.clone()), set(NodeHook { order: 7, ..first }));
 }

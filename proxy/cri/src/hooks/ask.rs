@@ -1,6 +1,5 @@
 //! Asks the plugins of a hook, one after the other, as the chain says.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +14,6 @@ use crate::chain::{self, Chain, Effect};
 use crate::field::Fields;
 use crate::hook::Hook;
 use crate::hook_set::Budget;
-use crate::registration::Registration;
 use crate::stats::{self, About};
 use crate::subject::{Container, Pod};
 
@@ -41,12 +39,9 @@ impl Hooks {
     pub(super) async fn ask_within(&self, asked: Asked<'_>, left: Option<Duration>) -> Result<Chain, Status> {
         let Asked { hook, pod, container, fields, cgroup_parent } = asked;
         let plugins = self.asked_at(hook, pod);
+        let mut recording = self.recorder.begin(hook, pod, container, &fields, cgroup_parent);
         let registrations: Vec<_> = plugins.iter().map(|active| Arc::clone(&active.plugin.registration)).collect();
-        let exempt: BTreeSet<String> = registrations
-            .iter()
-            .filter(|registration| self.scope.is_exempt(registration, pod))
-            .map(|registration| registration.name.clone())
-            .collect();
+        let exempt = self.scope.exempting(registrations.iter().map(|registration| &**registration), pod);
         let budget = budget(registrations.iter().map(|registration| registration.budget), left);
         let deadline = Instant::now() + budget;
         let call = chain::Call { hook, fields, cgroup_parent: cgroup_parent.to_owned(), exempt, deadline };
@@ -60,6 +55,9 @@ impl Hooks {
                     let (active, begun) = (&plugins[plugin], Instant::now());
                     let answer = active.plugin.ask(hook, pod, container, &shown, timeout).await;
                     let took = begun.elapsed();
+                    if let Some(recording) = &mut recording {
+                        recording.answered(&active.plugin.registration, &shown, &answer);
+                    }
                     self.metrics.observe(&active.plugin.registration.name, hook, &answer, took);
                     let (timed_out, noted) = (stats::is_timeout(&answer), chain.notes().len());
                     effect = chain.step(answer, Instant::now());
@@ -68,8 +66,10 @@ impl Hooks {
             }
         };
         record::log(hook, pod, container, chain.notes());
-        let registrations: Vec<&Registration> = plugins.iter().map(|active| &*active.plugin.registration).collect();
-        self.provenance.record(record::changes(hook, pod, container, chain.notes(), &registrations, Timestamp::now()));
+        self.provenance.record(record::decisions(hook, pod, container, chain.notes(), &plugins, Timestamp::now()));
+        if let Some(recording) = recording {
+            self.recorder.end(recording, outcome.as_ref().map(|()| chain.changes()));
+        }
         outcome.map(|()| chain)
     }
 

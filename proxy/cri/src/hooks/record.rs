@@ -8,11 +8,12 @@ use reeve_process::metrics::Metrics;
 use std::time::Duration;
 use tracing::{info, warn};
 
+use super::Active;
 use crate::chain::{Answer, Note};
 use crate::field::{Field, Value};
 use crate::hook::Hook;
-use crate::registration::{Origin, Registration};
-use crate::state::Change;
+use crate::registration::Origin;
+use crate::state::{Decision, Outcome};
 use crate::subject::{Container, Pod};
 
 type Labels = Vec<(&'static str, String)>;
@@ -89,47 +90,90 @@ pub(super) fn log(hook: Hook, pod: &Pod, container: Option<&Container>, notes: &
     }
 }
 
-/// What plugins changed, or would have, for the log of changes.
-pub(super) fn changes(
+/// What became of a call's answers, for the log of decisions.
+pub(super) fn decisions(
     hook: Hook,
     pod: &Pod,
     container: Option<&Container>,
     notes: &[Note],
-    plugins: &[&Registration],
+    plugins: &[Active],
     now: Timestamp,
-) -> Vec<Change> {
-    let revision = |name: &str| match plugins.iter().find(|plugin| plugin.name == name).map(|plugin| &plugin.origin) {
-        Some(Origin::NodeHook { revision, .. }) => revision.clone(),
-        Some(Origin::File(_)) | None => String::new(),
-    };
+) -> Vec<Decision> {
     let of_note = |note: &Note| {
-        let (Note::Changed { plugin, field, old, new } | Note::Audited { plugin, field, old, new }) = note else {
-            return None;
+        let told = Told::of(note);
+        let asked = plugins.iter().find(|active| active.plugin.registration.name == told.plugin);
+        let revision = match asked.map(|active| &active.plugin.registration.origin) {
+            Some(Origin::NodeHook { revision, .. }) => revision.clone(),
+            Some(Origin::File(_)) | None => String::new(),
         };
-        Some(Change {
+        let print = |value: Option<&Value>| told.field.map_or_else(String::new, |field| print(field, value));
+        let has_values = matches!(told.outcome, Outcome::Changed | Outcome::Audited);
+        Decision {
             time: now,
             namespace: pod.metadata.namespace.clone(),
             pod: pod.metadata.name.clone(),
             container: container.map(|container| container.metadata.name.clone()).unwrap_or_default(),
             hook,
-            plugin: plugin.clone(),
-            revision: revision(plugin),
-            field: field.to_string(),
-            old: print(field, old.as_ref()),
-            new: print(field, new.as_ref()),
-            audited: matches!(note, Note::Audited { .. }),
-        })
+            plugin: told.plugin.to_owned(),
+            revision,
+            commit: asked.and_then(|active| active.commit.as_deref()).unwrap_or_default().to_owned(),
+            outcome: told.outcome,
+            field: told.field.map(ToString::to_string).unwrap_or_default(),
+            old: if has_values { print(told.old) } else { String::new() },
+            new: if has_values { print(told.new) } else { String::new() },
+            detail: cut(told.detail),
+        }
     };
-    notes.iter().filter_map(of_note).collect()
+    notes.iter().map(of_note).collect()
+}
+
+/// A note, whichever it is.
+struct Told<'n> {
+    outcome: Outcome,
+    plugin: &'n str,
+    field: Option<&'n Field>,
+    old: Option<&'n Value>,
+    new: Option<&'n Value>,
+    detail: &'n str,
+}
+
+impl<'n> Told<'n> {
+    fn of(note: &'n Note) -> Self {
+        let of_field =
+            |outcome, plugin, field, detail| Self { outcome, plugin, field: Some(field), old: None, new: None, detail };
+        let of_answer = |outcome, plugin, detail| Self { outcome, plugin, field: None, old: None, new: None, detail };
+        match note {
+            Note::Changed { plugin, field, old, new } => {
+                Self { old: old.as_ref(), new: new.as_ref(), ..of_field(Outcome::Changed, plugin, field, "") }
+            }
+            Note::Audited { plugin, field, old, new } => {
+                Self { old: old.as_ref(), new: new.as_ref(), ..of_field(Outcome::Audited, plugin, field, "") }
+            }
+            Note::NotAllowed { plugin, field } => of_field(Outcome::NotAllowed, plugin, field, ""),
+            Note::Kept { plugin, field, owner } => of_field(Outcome::Kept, plugin, field, owner),
+            Note::Overruled { plugin, field, owner } => of_field(Outcome::Overruled, plugin, field, owner),
+            Note::Failed { plugin, reason } => of_answer(Outcome::Failed, plugin, reason),
+            Note::Denied { plugin, reason } => of_answer(Outcome::Refused, plugin, reason),
+        }
+    }
 }
 
 /// Values of variables may be secrets.
-fn print(field: &Field, value: Option<&Value>) -> String {
+pub(super) fn print(field: &Field, value: Option<&Value>) -> String {
     match (field, value) {
         (_, None) => "unset".to_owned(),
         (Field::Env(_), Some(_)) => "hidden".to_owned(),
-        (_, Some(Value::Text(text))) => text.clone(),
+        (_, Some(Value::Text(text))) => cut(text),
         (_, Some(Value::Number(number))) => number.to_string(),
         (_, Some(Value::Size(size))) => size.to_string(),
     }
+}
+
+/// An annotation may have a quarter of a megabyte, and thousands of decisions are kept.
+fn cut(text: &str) -> String {
+    const MOST: usize = 512;
+    if text.len() <= MOST {
+        return text.to_owned();
+    }
+    format!("{}...", text.chars().take(MOST).collect::<String>())
 }

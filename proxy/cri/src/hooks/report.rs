@@ -1,10 +1,12 @@
 //! What is told of the hooks on the local socket.
 
+use bytes::Bytes;
 use jiff::Timestamp;
+use tokio::sync::broadcast;
 
 use super::Hooks;
 use crate::hook_set::{Limits, NodeHook};
-use crate::state::{Change, FileReport, HookState, PluginState, State};
+use crate::state::{Decision, FileReport, HookState, PluginState, State};
 use crate::stats::PROVEN;
 
 /// What does not change while the process runs.
@@ -16,9 +18,14 @@ pub(crate) struct Identity {
 }
 
 impl Hooks {
-    /// What plugins changed lately, the oldest first.
-    pub(crate) fn changes(&self) -> Vec<Change> {
-        self.provenance.changes()
+    /// What became of the answers of plugins lately, the oldest first.
+    pub(crate) fn decisions(&self) -> Vec<Decision> {
+        self.provenance.decisions()
+    }
+
+    /// Every hooked call from now on, one JSON document a line.
+    pub(crate) fn record(&self) -> broadcast::Receiver<Bytes> {
+        self.recorder.subscribe()
     }
 
     pub(crate) fn state(&self, identity: &Identity) -> State {
@@ -48,6 +55,7 @@ fn of_hook(hook: &NodeHook, plugins: &[PluginState]) -> HookState {
         name: hook.name.clone(),
         generation: hook.generation,
         percent: hook.percent,
+        commit: hook.commit.clone(),
         good: hook.returned.is_none() && (hook.good || (hook.percent >= 100 && has_proven)),
         returned: hook.returned.clone(),
         last_good: hook.last_good.as_ref().map(crate::hook_set::Revision::digest),

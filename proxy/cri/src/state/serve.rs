@@ -5,20 +5,25 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures::stream::BoxStream;
 use http::{Method, Request, Response, StatusCode};
-use http_body_util::Full;
+use http_body::Frame;
+use http_body_util::{Either, Full, StreamBody};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::UnixListener;
-use tokio::sync::Semaphore;
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{Semaphore, broadcast};
 use tokio::task::JoinSet;
 use tracing::debug;
 
-use super::{Change, State, client};
+use super::{Decision, State, client};
+use crate::recording::Line;
 
 const MAX_CONNECTIONS: usize = 16;
 const WHOLE_WITHIN: Duration = Duration::from_secs(5);
@@ -51,10 +56,15 @@ pub(crate) fn listen(path: &Path) -> Result<UnixListener, ListenError> {
 }
 
 /// What readers may ask for.
-pub(crate) trait Source: Clone + Send + 'static {
+pub(crate) trait Source: Clone + Send + Sync + 'static {
     fn state(&self) -> State;
-    fn changes(&self) -> Vec<Change>;
+    fn decisions(&self) -> Vec<Decision>;
+    /// Every hooked call from now on, one JSON document a line.
+    fn record(&self) -> broadcast::Receiver<Bytes>;
 }
+
+type Lines = StreamBody<BoxStream<'static, Result<Frame<Bytes>, Infallible>>>;
+type Answer = Response<Either<Full<Bytes>, Lines>>;
 
 /// Serves for ever; dropping the future cuts every connection.
 pub(crate) async fn serve(listener: UnixListener, source: impl Source) {
@@ -69,32 +79,62 @@ pub(crate) async fn serve(listener: UnixListener, source: impl Source) {
         };
         let source = source.clone();
         connections.spawn(async move {
-            let service = service_fn(move |request| {
-                let answer = answer(&request, &source);
-                async move { Ok::<_, Infallible>(answer) }
-            });
-            let connection = http1::Builder::new()
-                .timer(TokioTimer::new())
-                .keep_alive(false)
-                .serve_connection(TokioIo::new(stream), service);
-            if !matches!(tokio::time::timeout(WHOLE_WITHIN, connection).await, Ok(Ok(()))) {
-                debug!("a reader of the state went away");
-            }
+            answer_one(stream, source).await;
             drop(slot);
         });
     }
 }
 
-fn answer<B>(request: &Request<B>, source: &impl Source) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::default());
+async fn answer_one(stream: UnixStream, source: impl Source) {
+    let recorded = AtomicBool::new(false);
+    let service = service_fn(|request| {
+        let answer = answer(&request, &source);
+        recorded.store(matches!(answer.body(), Either::Right(_)), Ordering::Relaxed);
+        async move { Ok::<_, Infallible>(answer) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .keep_alive(false)
+        .serve_connection(TokioIo::new(stream), service);
+    tokio::pin!(connection);
+    let ended = match tokio::time::timeout(WHOLE_WITHIN, &mut connection).await {
+        Ok(ended) => ended.is_ok(),
+        // A recording goes on for as long as somebody reads it.
+        Err(_elapsed) if recorded.load(Ordering::Relaxed) => connection.await.is_ok(),
+        Err(_elapsed) => false,
+    };
+    if !ended {
+        debug!("a reader of the state went away");
+    }
+}
+
+fn answer<B>(request: &Request<B>, source: &impl Source) -> Answer {
+    let mut response = Response::new(Either::Left(Full::default()));
     let text = match (request.method(), request.uri().path()) {
         (&Method::GET, client::STATE) => serde_json::to_vec(&source.state()),
-        (&Method::GET, client::CHANGES) => serde_json::to_vec(&source.changes()),
+        (&Method::GET, client::DECISIONS) => serde_json::to_vec(&source.decisions()),
+        (&Method::GET, client::RECORDING) => {
+            *response.body_mut() = Either::Right(lines(source.record()));
+            return response;
+        }
         _ => {
             *response.status_mut() = StatusCode::NOT_FOUND;
             return response;
         }
     };
-    *response.body_mut() = Full::new(text.unwrap_or_default().into());
+    *response.body_mut() = Either::Left(Full::new(text.unwrap_or_default().into()));
     response
+}
+
+/// The lines of a recording, and how many the reader was too slow for.
+fn lines(calls: broadcast::Receiver<Bytes>) -> Lines {
+    let next = async |mut calls: broadcast::Receiver<Bytes>| {
+        let line = match calls.recv().await {
+            Ok(line) => line,
+            Err(RecvError::Lagged(missed)) => Line::Missed(missed).to_text(),
+            Err(RecvError::Closed) => return None,
+        };
+        Some((Ok(Frame::data(line)), calls))
+    };
+    StreamBody::new(Box::pin(futures::stream::unfold(calls, next)))
 }

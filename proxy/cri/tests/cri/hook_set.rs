@@ -52,9 +52,11 @@ fn hook(current: Revision) -> NodeHook {
         limits: Limits::default(),
         updates_per_minute: None,
         current,
+        commit: None,
         good: false,
         returned: None,
         last_good: None,
+        last_good_commit: None,
     }
 }
 
@@ -127,7 +129,9 @@ async fn a_revision_that_fails_gives_way_to_the_last_good_one_by_itself() {
     let why = show(&["why", "default/canary"]);
     let by = format!("main cpu_shares: 512 -> 2048 by colocation/shares at {}, PreCreateContainer", last_good.digest());
     assert!(why.contains(&by), "{why}");
-    assert!(show(&["why", "default/other"]).starts_with("no plugin changed default/other"));
+    assert!(
+        show(&["why", "default/other"]).starts_with("no plugin changed, refused or failed anything of default/other")
+    );
     let hooks = show(&["hooks"]);
     assert!(hooks.contains("% of pods, returned: 10 of 10 calls"), "{hooks}");
     assert!(hooks.contains("plugin shares of colocation at "), "{hooks}");
@@ -172,4 +176,65 @@ async fn containers_that_run_are_held_to_a_hook_that_changes_if_it_asks_for_that
         if now == "8192" { Ok(()) } else { Err(now) }
     })
     .await;
+}
+
+/// Runs `reeve-cri` to its end. Returns its exit status and what it printed.
+fn ask(arguments: &[&str]) -> (Option<i32>, String) {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_reeve-cri")).args(arguments).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8_lossy(&output.stderr);
+    (output.status.code(), text)
+}
+
+#[tokio::test]
+async fn recorded_calls_tell_what_other_hooks_would_have_made_of_them() {
+    let place = Place::start().await;
+    let data = place.runtime.supervisor().data();
+    let plugin = Plugin::start(place.runtime.supervisor(), "plugin").await;
+    plugin.answer(&json!({"PreCreateContainer": {"response": {"container_resources": {"cpu_shares": "2048"}}}}));
+    let now = hook(revision(&plugin, &[Hook::PreCreateContainer]));
+    put(&place, &NodeHook { commit: Some("0123abc".to_owned()), ..now.clone() }).await;
+
+    let mut client = Client::dial(&place.socket);
+    let sandbox = place.sandbox("recorded", "default");
+    let pod = client.call("RunPodSandbox", &json!({"config": sandbox})).field("pod_sandbox_id");
+    let calls = data.join("calls.jsonl");
+    let socket = format!("--state-socket={}", data.join("proxy.state").display());
+    let mut recording = std::process::Command::new(env!("CARGO_BIN_EXE_reeve-cri"))
+        .args(["record", "--calls=1", &socket])
+        .stdout(std::fs::File::create(&calls).unwrap())
+        .spawn()
+        .unwrap();
+    let mut attempt = 0;
+    eventually("a call is recorded", || {
+        let mut request = place.container(&pod, &sandbox);
+        request["config"]["metadata"]["attempt"] = json!(attempt);
+        attempt += 1;
+        client.call("CreateContainer", &request);
+        let ended = recording.try_wait().unwrap();
+        async move { ended.ok_or("it goes on") }
+    })
+    .await;
+    let recorded = std::fs::read_to_string(&calls).unwrap();
+    assert!(!recorded.contains("red"), "a value of a variable: {recorded}");
+
+    let mut masked = now.clone();
+    masked.current.plugins[0].write = vec![Part::OomScoreAdj];
+    let replay = |hook: NodeHook| {
+        let file = data.join("other.json");
+        std::fs::write(&file, HookSet { hooks: vec![hook], ..HookSet::default() }.to_text()).unwrap();
+        ask(&["replay", calls.to_str().unwrap(), "--hook-set", file.to_str().unwrap()])
+    };
+    let same = "calls=1 same=1 differing=0 refused=0 unanswered=0 assumed=0 missed=0\n";
+    assert_eq!(replay(now), (Some(0), same.to_owned()));
+    let line = "PreCreateContainer default/recorded main cpu_shares: 512, then 2048\n";
+    let counts = "calls=1 same=0 differing=1 refused=0 unanswered=0 assumed=0 missed=0\n";
+    assert_eq!(replay(masked), (Some(1), format!("{line}{counts}")));
+    std::fs::write(&calls, "nonsense\n").unwrap();
+    let (status, said) =
+        ask(&["replay", calls.to_str().unwrap(), "--hook-set", hook_set(place.runtime.supervisor()).to_str().unwrap()]);
+    assert_eq!(status, Some(2));
+    assert!(said.contains("calls.jsonl, line 1"), "{said}");
+
+    let (_, why) = ask(&["why", "default/recorded", &socket]);
+    assert!(why.contains("from 0123abc, PreCreateContainer"), "{why}");
 }

@@ -8,8 +8,10 @@ use clap::{Args as Group, Subcommand, ValueEnum};
 
 mod examples;
 mod install;
+mod node;
 
 pub(in crate::cli) use install::{ApplierRights, BootstrapArgs, InstallArgs, InstallFormat};
+pub(in crate::cli) use node::{FeedArgs, NodeArgs, NodeCommand, NodeHooksArgs, NodeWhyArgs};
 
 /// Where options that say which cluster are shown.
 const CLUSTER: &str = "Cluster";
@@ -46,6 +48,8 @@ pub(in crate::cli) enum ClusterCommand {
     /// Let targets of scaling rules sleep now, as soon as no request is in flight
     #[command(after_help = examples::SLEEP)]
     Sleep(RulesArgs),
+    /// Ask the CRI proxy of a node which hooks are in force, and what they did
+    Node(NodeArgs),
     /// Ask for a reconciliation now
     #[command(after_help = examples::RECONCILE)]
     Reconcile(ReconcileArgs),

@@ -77,6 +77,12 @@ impl Connection {
         }
     }
 
+    /// Waits for an answer of something behind the API server, no longer than a request may take.
+    pub(super) async fn in_time<T>(&self, doing: &str, answer: impl Future<Output = T>) -> Result<T, ClusterError> {
+        let slow = || ClusterError::Slow { server: self.server.clone(), doing: doing.to_owned(), limit: self.limit };
+        tokio::time::timeout(self.limit, answer).await.map_err(|_elapsed| slow())
+    }
+
     /// All objects of a kind, in the order of their namespaces and names.
     pub(super) async fn list<K>(&self, scope: &Scope) -> Result<Vec<K>, ClusterError>
     where

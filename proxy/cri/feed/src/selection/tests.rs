@@ -32,6 +32,7 @@ pub(crate) fn proxy_state(set: &HookSet, good: bool, returned: Option<&str>) -> 
         generation: hook.generation,
         revision: hook.current.digest(),
         percent: hook.percent,
+        commit: hook.commit.clone(),
         good: good && returned.is_none(),
         returned: hook.returned.clone().or_else(|| returned.map(str::to_owned)),
         last_good: hook.last_good.as_ref().map(hook_set::Revision::digest),

@@ -65,6 +65,22 @@ fn publish(repository: &GitRepository, hook: &serde_json::Value) -> String {
     repository.publish(&files).unwrap().as_str().to_owned()
 }
 
+async fn named_by_the_hook_set(place: &Place, commit: &str) {
+    eventually("the hook set names the commit", || async {
+        let text = std::fs::read_to_string(place.hook_set()).unwrap();
+        if text.contains(commit) { Ok(()) } else { Err(text) }
+    })
+    .await;
+}
+
+/// The proxy says of a pod from which commit it was changed.
+fn assert_why(place: &Place, pod: &str, commit: &str) {
+    let socket = place.node.supervisor().data().join("run/state.sock");
+    let why = Command::new(beside(FEED, "reeve-cri")).args(["why", pod, "--state-socket"]).arg(socket).output();
+    let why = String::from_utf8(why.unwrap().stdout).unwrap();
+    assert!(why.contains(&format!(" from {commit}, PreCreateContainer")), "{why}");
+}
+
 #[tokio::test]
 async fn a_node_hook_that_is_pushed_to_git_changes_the_cpu_shares_of_the_next_container() {
     let mut place = Place::start().await;
@@ -110,10 +126,13 @@ async fn a_node_hook_that_is_pushed_to_git_changes_the_cpu_shares_of_the_next_co
     .await;
     assert_eq!(on_node.metadata.owner_references.unwrap()[0].kind, "Node");
 
+    named_by_the_hook_set(&place, &revision).await;
+
     // Without feed and API server the last known set holds, also for a proxy that starts.
     place.kill_feed();
     place.restart_proxy();
     assert_eq!(place.shares("again").await, new);
+    assert_why(&place, "default/again", &revision);
 
     // What leaves Git leaves the node.
     place.start_feed();

@@ -4,7 +4,7 @@ use k8s_openapi::api::authorization::v1::SubjectAccessReview;
 use kube::Api;
 use kube::api::PostParams;
 use reeve_crds::{NodeHook, NodeHookStatus, State};
-use reeve_tests::{GitRepository, Image, eventually, until};
+use reeve_tests::{GitRepository, Image, beside, eventually, until};
 use serde_json::json;
 
 use crate::from_git::follow;
@@ -65,6 +65,8 @@ async fn the_chart_runs_a_feed_with_the_rights_that_it_needs_and_no_others() {
     let is_live = |hook: &NodeHook| hook.status.as_ref().is_some_and(|status| status.state == Some(State::Ready));
     until(&hooks, "colocation", "it is live", is_live).await;
 
+    seen_by_reeve(&place).await;
+
     // A proxy that is gone keeps pods off the node, and its return lets them on.
     place.proxy.freeze().unwrap();
     let taints =
@@ -89,6 +91,35 @@ async fn the_chart_runs_a_feed_with_the_rights_that_it_needs_and_no_others() {
     })
     .await;
     denied(&place).await;
+}
+
+/// `reeve node` reads through the feed's pod what the proxy of the node says.
+async fn seen_by_reeve(place: &Place) {
+    place.plugin.answer(
+        &json!({"PreCreateContainer": {"response": {"container_resources": {"cpu_shares": "2048", "oom_score_adj": "7"}}}}),
+    );
+    place.shares("asked").await;
+    let reeve = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(beside(FEED, "reeve"));
+        command.arg("node").args(arguments).arg("--kubeconfig").arg(place.node.kubeconfig());
+        let output = command.output().unwrap();
+        let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        // Columns are as wide as what is in them.
+        (output.status.code(), text.split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    let (status, hooks) = reeve(&["hooks", place.node.name()]);
+    println!("{hooks}");
+    assert_eq!(status, Some(0), "{hooks}");
+    assert!(hooks.contains("NodeHook colocation, generation 1, "), "{hooks}");
+    assert!(hooks.contains(" shares colocation Enforce Closed "), "{hooks}");
+    let (status, why) = reeve(&["why", "asked", "-n", "default", "--node", place.node.name()]);
+    println!("{why}");
+    assert_eq!(status, Some(0), "{why}");
+    assert!(why.contains(" -> 2048 colocation/shares PreCreateContainer"), "{why}");
+    assert!(why.contains("oom_score_adj: not changed, its mask does not allow it"), "{why}");
+    let (status, error) = reeve(&["hooks", "nowhere"]);
+    assert_eq!(status, Some(2), "{error}");
+    assert!(error.contains("no feed runs on node nowhere"), "{error}");
 }
 
 /// What the account of the feed may not do, and a little of what it may, so that a wrong question is noticed.

@@ -65,6 +65,23 @@ No request is cut: it sleeps when none is in flight, and the next one wakes it. 
 Exit status: 0 asked, with --wait it sleeps, 1 it is too busy or the rule does not act, 2 it took too long or could not
 be asked.";
 
+pub(super) const NODE_HOOKS: &str = "\
+Examples:
+  reeve node hooks node-1                    plugins in the order in which they are asked, their circuits and numbers
+  reeve node hooks node-1 -o json | jq .digest
+
+Needs the rights to list pods of the feeds' namespace and to forward ports to them.
+Exit status: 0 all is well, 1 a circuit is open, a revision was left, or a set cannot be used, 2 could not look.";
+
+pub(super) const NODE_WHY: &str = "\
+Examples:
+  reeve node why web-0 -n shop               who changed, refused or failed what of it, and by which commit
+  reeve node why web-0 -n shop --node node-1 of a pod that is gone
+  reeve node why web-0 -o json | jq -r '.[].field'
+
+The proxy of a node remembers the last 4096 decisions of its plugins; all of them are lines of its log.
+Exit status: 0 looked, 2 could not look.";
+
 pub(super) const RECONCILE: &str = "\
 Examples:
   reeve reconcile source fleet               look for a new commit now
