@@ -38,6 +38,11 @@ pub struct ProcessArgs {
     #[cfg_attr(feature = "args", arg(skip))]
     pub share_admin_address: bool,
 
+    /// Whether one thread does all there is to do: for a process that hands bytes on, where a wake-up of another thread costs
+    /// more than the work itself.
+    #[cfg_attr(feature = "args", arg(skip))]
+    pub one_thread: bool,
+
     /// How long to stay in service, not ready, after the signal to stop: until load balancers have noticed
     #[cfg_attr(feature = "args", arg(long, default_value = "0s", value_parser = duration, value_name = "DURATION", global = true, help_heading = HEADING))]
     pub drain_delay: Duration,

@@ -122,7 +122,8 @@ fn prepare(args: &ProcessArgs) -> Result<Runtime, StartError> {
     // Two providers may be linked in, and then rustls does not choose by itself. An error says that one is chosen.
     #[cfg(feature = "cluster")]
     let _ = rustls::crypto::ring::default_provider().install_default();
-    Builder::new_multi_thread().enable_all().build().map_err(StartError::Runtime)
+    let mut builder = if args.one_thread { Builder::new_current_thread() } else { Builder::new_multi_thread() };
+    builder.enable_all().build().map_err(StartError::Runtime)
 }
 
 async fn drive<F, E>(

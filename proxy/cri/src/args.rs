@@ -167,6 +167,7 @@ impl Args {
         }
         let mut process = self.process.clone();
         process.share_admin_address = true;
+        process.one_thread = true;
         reeve_process::run(&process, "reeve-cri", |process| run::proxy(self, process))
     }
 }
