@@ -168,7 +168,7 @@ pub struct PodScope {
 #[serde(rename_all = "camelCase", default)]
 pub struct Exempt {
     /// Their namespaces. A pod of these is not shown to the plugins at all if it has the label that the proxy's
-    /// --runtime-hook-server-key names: the plugins' own pods, which must start without them.
+    /// --skip-label-key names: the plugins' own pods, which must start without them.
     #[schemars(length(max = 64), inner(length(min = 1, max = LABEL)), extend("x-kubernetes-list-type" = "set"))]
     pub namespaces: Vec<String>,
     /// Whether static pods of every namespace are among them.

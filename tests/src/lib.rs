@@ -43,7 +43,7 @@ pub use git::{BasicAuth, CommitId, GitHttp, GitRepository, GitSsh, SigningKey};
 pub use harness_binary::beside;
 pub use hook_plugin::{HookPlugin, listening};
 pub use koord::start_koord_runtime_proxy;
-pub use node::{ContainerRuntime, CriPlace, Image, Node};
+pub use node::{ContainerRuntime, CriPlace, Docker, Image, Node};
 pub use pki::GIT_HOST;
 pub use supervisor::{Process, Server, Supervisor};
 pub use wait::{PATIENCE, eventually, until, within};

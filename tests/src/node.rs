@@ -5,6 +5,7 @@
 
 mod containerd;
 mod dns;
+mod docker;
 mod image;
 mod kubelet;
 mod namespace;
@@ -20,6 +21,7 @@ use anyhow::{Context, Result, bail};
 use k8s_openapi::api::core::v1::Node as NodeObject;
 use kube::Api;
 
+pub use docker::Docker;
 pub use image::Image;
 pub use runtime::ContainerRuntime;
 

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
 
+use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use reeve_process::ProcessArgs;
 
@@ -13,10 +14,12 @@ use crate::hooks::Scope;
 use crate::proxy::Endpoints;
 use crate::registry::Places;
 
+mod config;
 mod host;
 mod klog;
 mod replay;
 mod run;
+mod runtime;
 mod sight;
 
 /// Stands between kubelet and the container runtime and lets plugins change or refuse what kubelet asks
@@ -26,6 +29,10 @@ pub struct Args {
     /// Without one, the proxy runs
     #[command(subcommand)]
     pub command: Option<Command>,
+
+    /// TOML file with these flags by their own names; the command line counts for more
+    #[arg(long, value_name = "FILE", default_value = "/etc/reeve-cri/config.toml")]
+    pub config: PathBuf,
 
     /// Unix socket to listen on: kubelet's --container-runtime-endpoint
     #[arg(long, visible_alias = "koord-runtimeproxy-endpoint", value_name = "SOCKET")]
@@ -42,8 +49,9 @@ pub struct Args {
     pub image_endpoint: Option<Socket>,
 
     /// What is behind the runtime's socket
-    #[arg(long, value_enum, ignore_case = true, default_value = "Containerd", value_name = "MODE")]
-    pub backend_runtime_mode: BackendMode,
+    #[arg(long, visible_alias = "backend-runtime-mode", value_name = "MODE")]
+    #[arg(value_enum, ignore_case = true, default_value = "Containerd")]
+    pub mode: BackendMode,
 
     /// Folder with a JSON file for each plugin
     #[arg(long, value_name = "FOLDER", default_value = "/etc/runtime/hookserver.d")]
@@ -58,12 +66,13 @@ pub struct Args {
     pub state_socket: Socket,
 
     /// Label of pods that plugins are not asked about: their own
-    #[arg(long, value_name = "KEY", default_value = "runtimeproxy.koordinator.sh/skip-hookserver")]
-    pub runtime_hook_server_key: String,
+    #[arg(long, visible_alias = "runtime-hook-server-key", value_name = "KEY")]
+    #[arg(default_value = "runtimeproxy.koordinator.sh/skip-hookserver")]
+    pub skip_label_key: String,
 
     /// Value of that label
-    #[arg(long, value_name = "VALUE", default_value = "true")]
-    pub runtime_hook_server_val: String,
+    #[arg(long, visible_alias = "runtime-hook-server-val", value_name = "VALUE", default_value = "true")]
+    pub skip_label_value: String,
 
     /// Namespaces whose pods start although a plugin with failure policy Fail has failed, as static pods do
     #[arg(long, value_name = "NAMESPACES", value_delimiter = ',', default_value = "kube-system")]
@@ -104,6 +113,9 @@ pub enum BackendMode {
     /// a server of the CRI: containerd, CRI-O and others
     #[value(name = "Containerd")]
     Containerd,
+    /// the Docker Engine API, for cri-dockerd
+    #[value(name = "Docker")]
+    Docker,
 }
 
 /// The path of a unix socket, with or without `unix://`.
@@ -133,7 +145,21 @@ impl Args {
         let command = Self::command()
             .mut_arg("admin_address", |arg| arg.default_value("127.0.0.1:9464"))
             .mut_arg("shutdown_deadline", |arg| arg.default_value("87600h").hide_default_value(true));
-        Self::from_arg_matches(&command.try_get_matches_from(klog::without(arguments))?)
+        let arguments = klog::without(arguments);
+        let matches = command.clone().try_get_matches_from(&arguments)?;
+        let args = Self::from_arg_matches(&matches)?;
+        if args.command.is_some() {
+            return Ok(args);
+        }
+        let in_file = |message: String| command.clone().error(ErrorKind::InvalidValue, message);
+        let more = config::arguments(&args.config, &command, &matches).map_err(|error| in_file(error.to_string()))?;
+        if more.is_empty() {
+            return Ok(args);
+        }
+        let (program, given) = arguments.split_at(arguments.len().min(1));
+        let all = program.iter().cloned().chain(more).chain(given.iter().cloned());
+        let matches = command.clone().try_get_matches_from(all);
+        Self::from_arg_matches(&matches.map_err(|error| in_file(format!("{}: {error}", args.config.display())))?)
     }
 
     fn endpoints(&self) -> Endpoints {
@@ -149,7 +175,7 @@ impl Args {
 
     fn scope(&self) -> Scope {
         Scope {
-            skip_label: (self.runtime_hook_server_key.clone(), self.runtime_hook_server_val.clone()),
+            skip_label: (self.skip_label_key.clone(), self.skip_label_value.clone()),
             exempt_namespaces: self.exempt_namespaces.clone(),
         }
     }

@@ -21,6 +21,7 @@ use crate::subject::Pod;
 
 mod ask;
 mod containers;
+mod docker;
 mod forward;
 mod pass;
 mod pods;

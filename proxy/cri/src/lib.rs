@@ -10,6 +10,7 @@ mod body;
 mod breaker;
 mod call;
 mod chain;
+mod docker;
 mod field;
 pub mod fuzzing;
 mod grpc;

@@ -13,19 +13,21 @@ use tracing::{debug, warn};
 
 use crate::backend::{CONNECTION_WINDOW, HEADER_LIST, STREAM_WINDOW};
 use crate::hooks::Hooks;
-use crate::proxy::{Endpoints, Session};
+use crate::proxy::Session;
 
 /// Before the next try when there are no file descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves clients of `listener` until `stop`; returns when the last call is over, however long that takes: a pull or an
-/// exec may have no deadline, and to cut it off would be a failure that the backend did not have.
-pub(crate) async fn serve(
+/// Has `serve_one` serve each client of `listener` until `stop`; returns when the last call is over, however long that takes: a
+/// pull or an exec may have no deadline, and to cut it off would be a failure that the backend did not have.
+pub(crate) async fn serve<F>(
     listener: Arc<UnixListener>,
-    endpoints: Endpoints,
     hooks: Arc<Hooks>,
     stop: CancellationToken,
-) {
+    serve_one: impl Fn(UnixStream, CancellationToken) -> F,
+) where
+    F: Future<Output = ()> + Send + 'static,
+{
     let clients = TaskTracker::new();
     loop {
         let accepted = tokio::select! {
@@ -33,9 +35,7 @@ pub(crate) async fn serve(
             () = stop.cancelled() => break,
         };
         match accepted {
-            Ok((stream, _)) => {
-                clients.spawn(client(stream, Arc::new(Session::new(&endpoints, Arc::clone(&hooks))), stop.clone()));
-            }
+            Ok((stream, _)) => drop(clients.spawn(serve_one(stream, stop.clone()))),
             Err(error) => {
                 warn!(%error, "cannot accept a client");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -48,7 +48,8 @@ pub(crate) async fn serve(
     hooks.drain().await;
 }
 
-async fn client(stream: UnixStream, session: Arc<Session>, stop: CancellationToken) {
+/// Serves a client that speaks the CRI.
+pub(crate) async fn client(stream: UnixStream, session: Arc<Session>, stop: CancellationToken) {
     let service = service_fn(move |request| {
         let session = Arc::clone(&session);
         async move { session.call(request).await }

@@ -16,6 +16,8 @@ const HELM_MOD: &str = include_str!("../../assets/helm/go.mod");
 /// Pins KEDA for its client in the peer, for its CRDs and for its operator.
 const KEDA_MOD: &str = include_str!("../../assets/keda/go.mod");
 const KEDA: &str = "github.com/kedacore/keda/v2";
+/// The newest that speaks to the dockerd of Debian 12.
+const CRI_DOCKERD: &str = "v0.3.17";
 /// Pins Dapr.
 const DAPRD_MOD: &str = include_str!("../../assets/daprd/go.mod");
 
@@ -33,6 +35,9 @@ pub enum Released {
     #[serde(rename = "cargo-generate-rpm")]
     CargoGenerateRpm,
     CoreDns,
+    /// The server of the CRI that speaks to dockerd.
+    #[serde(rename = "cri-dockerd")]
+    CriDockerd,
     /// The sidecar of Dapr, with few components.
     Daprd,
     /// `reeve` of an earlier version, from the history of this repository, with its CRDs beside it.
@@ -51,10 +56,11 @@ pub enum Released {
 const EARLIER: &str = "3972c38";
 
 impl Released {
-    pub const ALL: [Released; 9] = [
+    pub const ALL: [Released; 10] = [
         Released::CargoDeb,
         Released::CargoGenerateRpm,
         Released::CoreDns,
+        Released::CriDockerd,
         Released::Daprd,
         Released::Earlier,
         Released::Helm,
@@ -68,6 +74,7 @@ impl Released {
             Released::CargoDeb => "cargo-deb",
             Released::CargoGenerateRpm => "cargo-generate-rpm",
             Released::CoreDns => "coredns",
+            Released::CriDockerd => "cri-dockerd",
             Released::Daprd => "daprd",
             Released::Earlier => "earlier",
             Released::Helm => "helm",
@@ -83,6 +90,7 @@ impl Released {
             Released::CargoDeb => Source::Crate { version: "3.8.0" },
             Released::CargoGenerateRpm => Source::Crate { version: "0.21.1" },
             Released::CoreDns => module("github.com/coredns/coredns", "v1.12.4", "."),
+            Released::CriDockerd => module("github.com/Mirantis/cri-dockerd", CRI_DOCKERD, "."),
             Released::Daprd => {
                 Source::Own { module: "github.com/dapr/dapr", version: pinned(DAPRD_MOD, "github.com/dapr/dapr") }
             }

@@ -1,7 +1,6 @@
 //! Wires the parts of the proxy together.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::Context;
 use bytes::Bytes;
@@ -14,25 +13,18 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use super::Args;
-use crate::backend::Backend;
-use crate::grpc::unary;
-use crate::hooks::{HookMetrics, Hooks, Identity, update_running};
-use crate::message::cri::{VersionRequest, VersionResponse};
+use super::runtime::Runtime;
+use crate::hooks::{HookMetrics, Hooks, Identity};
 use crate::registry::{self, Registry};
 use crate::systemd::notify;
-use crate::{handover, server, socket, state};
-
-/// Between two tries to reach a backend that is not there yet.
-const DIAL_PAUSE: Duration = Duration::from_millis(200);
-const VERSION: &str = "/runtime.v1.RuntimeService/Version";
-const VERSION_WITHIN: Duration = Duration::from_secs(10);
+use crate::{handover, socket, state};
 
 pub(super) async fn proxy(args: Args, process: Process) -> anyhow::Result<()> {
     let ready = process.health.check("backend");
     let stop = CancellationToken::new();
-    let runtime = Arc::new(Backend::new(&args.runtime_endpoint.0));
+    let runtime = Runtime::new(&args);
     let reached = tokio::select! {
-        () = reach(&runtime) => true,
+        () = runtime.reach() => true,
         () = process.shutdown.draining() => false,
     };
     if !reached {
@@ -64,12 +56,12 @@ pub(super) async fn proxy(args: Args, process: Process) -> anyhow::Result<()> {
         let read = || hooks.change(|registry| registry::load(&places, registry));
         tokio::select! {
             () = registry::watch(&places, read) => {}
-            () = update_running(Arc::clone(&hooks), Arc::clone(&runtime)) => {}
+            () = runtime.update_running(&hooks) => {}
             () = report_state(&args, &hooks, &runtime) => {}
             () = stop.cancelled() => {}
         }
     };
-    let serving = server::serve(listener, args.endpoints(), Arc::clone(&hooks), stop.clone());
+    let serving = runtime.serve(&args, listener, &hooks, stop.clone());
     tokio::join!(serving, ending, watching);
     Ok(())
 }
@@ -96,12 +88,9 @@ impl state::serve::Source for StateSource {
 }
 
 /// Answers readers of the local socket. Without it the hooks work all the same.
-async fn report_state(args: &Args, hooks: &Arc<Hooks>, runtime: &Backend) {
+async fn report_state(args: &Args, hooks: &Arc<Hooks>, runtime: &Runtime) {
     let started_at = Timestamp::now();
-    let request = VersionRequest { version: "v1".to_owned() };
-    let version = unary::<VersionResponse>(runtime, VERSION, &request, VERSION_WITHIN, 1 << 20).await.ok();
-    let runtime = version.map(|version| format!("{} {}", version.runtime_name, version.runtime_version));
-    let identity = Identity { started_at, runtime };
+    let identity = Identity { started_at, runtime: runtime.version().await };
     match state::serve::listen(&args.state_socket.0) {
         Ok(listener) => {
             state::serve::serve(listener, StateSource { hooks: Arc::clone(hooks), identity }).await;
@@ -134,16 +123,5 @@ async fn handed_over(args: &Args, listener: &UnixListener) {
             }
             Err(error) => error!(error = %reeve_process::error_chain(&error), "cannot hand over; serving on"),
         }
-    }
-}
-
-/// Waits for the backend: kubelet gives up when its first call fails, and until then it had better find no socket.
-async fn reach(backend: &Backend) {
-    let mut said = false;
-    while let Err(error) = backend.connect().await {
-        if !std::mem::replace(&mut said, true) {
-            warn!(error = %reeve_process::error_chain(&error), "waiting for the runtime");
-        }
-        tokio::time::sleep(DIAL_PAUSE).await;
     }
 }

@@ -11,7 +11,7 @@ use tracing::{info, warn};
 use super::Hooks;
 use super::ask::Asked;
 use crate::backend::Backend;
-use crate::field::{self, Fields};
+use crate::field::{self, Changes, Fields};
 use crate::grpc::unary;
 use crate::hook::Hook;
 use crate::hook_set::HookSet;
@@ -51,8 +51,20 @@ impl Wanted {
     }
 }
 
+/// A runtime, as far as its running containers are concerned.
+pub(crate) trait RunningContainers {
+    /// Their ids.
+    async fn list(&self) -> Result<Vec<String>, Status>;
+
+    /// The container and its pod, from the store or the runtime. `None` if it is gone, or not of Kubernetes.
+    async fn find(&self, hooks: &Hooks, id: &str) -> Result<Option<(Arc<Pod>, Arc<Container>)>, Status>;
+
+    /// Changes resources of a container.
+    async fn update(&self, id: &str, changes: &Changes) -> Result<(), Status>;
+}
+
 /// Updates running containers whenever that is wanted. Never returns.
-pub(crate) async fn update_running(hooks: Arc<Hooks>, backend: Arc<Backend>) {
+pub(crate) async fn update_running(hooks: Arc<Hooks>, runtime: Arc<impl RunningContainers>) {
     let mut wanted = hooks.running.subscribe();
     let mut done = wanted.borrow_and_update().clone();
     loop {
@@ -69,7 +81,7 @@ pub(crate) async fn update_running(hooks: Arc<Hooks>, backend: Arc<Backend>) {
                 .collect();
             // A newer change is begun at once, with all containers.
             tokio::select! {
-                () = hooks.update_all(&backend, &due) => { done = now; break }
+                () = hooks.update_all(&*runtime, &due) => { done = now; break }
                 Ok(()) = wanted.changed() => {}
             }
         }
@@ -77,15 +89,15 @@ pub(crate) async fn update_running(hooks: Arc<Hooks>, backend: Arc<Backend>) {
 }
 
 impl Hooks {
-    async fn update_all(&self, backend: &Backend, due: &BTreeMap<String, u32>) {
+    async fn update_all(&self, runtime: &impl RunningContainers, due: &BTreeMap<String, u32>) {
         let Some(pace) = due.values().min().copied() else { return };
-        let running = match running(backend).await {
+        let running = match runtime.list().await {
             Ok(running) => running,
             Err(status) => return warn!(%status, "cannot list running containers; they stay as they are"),
         };
         let mut updated = 0;
         for id in &running {
-            match self.update_one(backend, id, due).await {
+            match self.update_one(runtime, id, due).await {
                 Ok(true) => {
                     updated += 1;
                     tokio::time::sleep(MINUTE / pace).await;
@@ -98,55 +110,60 @@ impl Hooks {
     }
 
     /// Asks about one container. True if it was updated.
-    async fn update_one(&self, backend: &Backend, id: &str, due: &BTreeMap<String, u32>) -> Result<bool, Status> {
+    async fn update_one(
+        &self,
+        runtime: &impl RunningContainers,
+        id: &str,
+        due: &BTreeMap<String, u32>,
+    ) -> Result<bool, Status> {
         let hook = Hook::PreUpdateContainerResources;
-        let Some(container) = self.store.get_container(backend, SERVICE, id).await? else { return Ok(false) };
-        let Some(pod) = self.store.get_pod(backend, SERVICE, &container.pod_id).await? else { return Ok(false) };
+        let Some((pod, container)) = runtime.find(self, id).await? else { return Ok(false) };
         let is_concerned = self.asked_at(hook, &pod).iter().any(|active| {
             matches!(&active.plugin.registration.origin, Origin::NodeHook { hook, .. } if due.contains_key(hook))
         });
         if !is_concerned {
             return Ok(false);
         }
-        self.ask_and_update(backend, hook, &pod, &container).await
-    }
-
-    async fn ask_and_update(
-        &self,
-        backend: &Backend,
-        hook: Hook,
-        pod: &Pod,
-        container: &Container,
-    ) -> Result<bool, Status> {
-        let fields = container.fields(&pod.cgroup_parent);
-        let asked = Asked { hook, pod, container: Some(container), fields, cgroup_parent: &pod.cgroup_parent };
+        let (fields, cgroup_parent) = (container.fields(&pod.cgroup_parent), pod.cgroup_parent.as_str());
+        let asked = Asked { hook, pod: &pod, container: Some(&container), fields, cgroup_parent };
         let chain = self.ask_within(asked, None).await?;
         if chain.changes().is_empty() {
             return Ok(false);
         }
-        let mut changed = Fields::new();
-        field::apply(&mut changed, chain.changes());
-        let update = UpdateContainerResourcesRequest {
-            container_id: container.id.clone(),
-            linux: field::to_resources(&changed),
-            ..Default::default()
-        };
-        let Empty {} =
-            unary(backend, &format!("{SERVICE}UpdateContainerResources"), &update, CALL_WITHIN, 1 << 20).await?;
-        let mut updated = container.clone();
+        runtime.update(&container.id, chain.changes()).await?;
+        let mut updated = (*container).clone();
         updated.resources = resources(chain.fields());
         self.store.insert_container(updated);
         Ok(true)
     }
 }
 
-/// Ids of the containers that run.
-async fn running(backend: &Backend) -> Result<Vec<String>, Status> {
-    /// `CONTAINER_RUNNING`
-    const RUNNING: i32 = 1;
-    let filter = ContainerFilter { state: Some(StateValue { state: RUNNING }) };
-    let request = ListRunningRequest { filter: Some(filter) };
-    let path = format!("{SERVICE}ListContainers");
-    let listed: ListContainersResponse = unary(backend, &path, &request, CALL_WITHIN, LONGEST_LIST).await?;
-    Ok(listed.containers.into_iter().map(|container| container.id).collect())
+impl RunningContainers for Backend {
+    async fn list(&self) -> Result<Vec<String>, Status> {
+        /// `CONTAINER_RUNNING`
+        const RUNNING: i32 = 1;
+        let filter = ContainerFilter { state: Some(StateValue { state: RUNNING }) };
+        let request = ListRunningRequest { filter: Some(filter) };
+        let path = format!("{SERVICE}ListContainers");
+        let listed: ListContainersResponse = unary(self, &path, &request, CALL_WITHIN, LONGEST_LIST).await?;
+        Ok(listed.containers.into_iter().map(|container| container.id).collect())
+    }
+
+    async fn find(&self, hooks: &Hooks, id: &str) -> Result<Option<(Arc<Pod>, Arc<Container>)>, Status> {
+        let Some(container) = hooks.store.get_container(self, SERVICE, id).await? else { return Ok(None) };
+        let pod = hooks.store.get_pod(self, SERVICE, &container.pod_id).await?;
+        Ok(pod.map(|pod| (pod, container)))
+    }
+
+    async fn update(&self, id: &str, changes: &Changes) -> Result<(), Status> {
+        let mut wanted = Fields::new();
+        field::apply(&mut wanted, changes);
+        let update = UpdateContainerResourcesRequest {
+            container_id: id.to_owned(),
+            linux: field::to_resources(&wanted),
+            ..Default::default()
+        };
+        let path = format!("{SERVICE}UpdateContainerResources");
+        unary::<Empty>(self, &path, &update, CALL_WITHIN, 1 << 20).await.map(|Empty {}| ())
+    }
 }

@@ -5,6 +5,7 @@
 
 mod beside_koord;
 mod differential;
+mod docker;
 mod hook_set;
 mod hooks;
 mod kills;

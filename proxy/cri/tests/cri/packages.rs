@@ -50,8 +50,9 @@ fn the_debian_package_installs_and_its_removal_leaves_kubelet_as_it_was() {
         &package,
     );
     dpkg(&root, &["--install", package.to_str().unwrap()]);
-    let files = ["usr/bin/reeve-cri", "usr/lib/systemd/system/reeve-cri.service", "etc/default/reeve-cri"];
-    assert_eq!(exists(&root, &files).len(), 3);
+    let configuration = ["etc/default/reeve-cri", "etc/reeve-cri/config.toml"];
+    let files = ["usr/bin/reeve-cri", "usr/lib/systemd/system/reeve-cri.service", configuration[0], configuration[1]];
+    assert_eq!(exists(&root, &files).len(), 4);
 
     let kubelet = root.join("etc/systemd/system/kubelet.service");
     std::fs::create_dir_all(kubelet.parent().unwrap()).unwrap();
@@ -70,7 +71,7 @@ fn the_debian_package_installs_and_its_removal_leaves_kubelet_as_it_was() {
 
     dpkg(&root, &["--remove", "reeve-proxy-cri"]);
     assert_eq!(exists(&root, &ours), Vec::<PathBuf>::new(), "what install wrote is gone");
-    assert_eq!(exists(&root, &files), [root.join("etc/default/reeve-cri")], "a configuration file stays until a purge");
+    assert_eq!(exists(&root, &files), configuration.map(|file| root.join(file)), "configuration stays until a purge");
     assert!(kubelet.exists());
     dpkg(&root, &["--purge", "reeve-proxy-cri"]);
     assert_eq!(exists(&root, &files), Vec::<PathBuf>::new());
@@ -90,7 +91,7 @@ fn the_red_hat_package_has_the_same_files() {
     // The header of a package has the names of its files as text.
     let bytes = std::fs::read(&package).unwrap();
     assert_eq!(bytes[..4], [0xed, 0xab, 0xee, 0xdb], "it is a package");
-    for name in ["reeve-cri.service", "/usr/bin/", "/etc/default/", "uninstall --root"] {
+    for name in ["reeve-cri.service", "/usr/bin/", "/etc/default/", "config.toml", "uninstall --root"] {
         assert!(bytes.windows(name.len()).any(|window| window == name.as_bytes()), "{name}");
     }
 }

@@ -17,11 +17,24 @@ pub(crate) fn start_proxy(
     backend: &Path,
     hooks: &Path,
 ) -> (Process, PathBuf) {
+    start_proxy_as(supervisor, name, inside, backend, hooks, "Containerd")
+}
+
+/// As `start_proxy`, before a backend of this mode.
+pub(crate) fn start_proxy_as(
+    supervisor: &Supervisor,
+    name: &str,
+    inside: Option<&str>,
+    backend: &Path,
+    hooks: &Path,
+    mode: &str,
+) -> (Process, PathBuf) {
     let socket = supervisor.data().join(format!("{name}.sock"));
     let server = Server::new(name, env!("CARGO_BIN_EXE_reeve-cri"))
         .args([
             format!("--koord-runtimeproxy-endpoint={}", socket.display()),
             format!("--remote-runtime-service-endpoint={}", backend.display()),
+            format!("--backend-runtime-mode={mode}"),
             format!("--hooks-dir={}", hooks.display()),
             format!("--hook-set={}", hook_set(supervisor).display()),
             format!("--state-socket={}", supervisor.data().join(format!("{name}.state")).display()),
