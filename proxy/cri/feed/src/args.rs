@@ -12,6 +12,7 @@ use reeve_process::args::AdminAddress;
 use reeve_process::lease::{LeaseConfig, Timing};
 use reeve_process::{Process, ProcessArgs};
 
+use crate::metrics::ProxyMetrics;
 use crate::{feed, leader, sight};
 
 mod hook_set;
@@ -90,7 +91,8 @@ impl Args {
         lease.timing = timing().context("the times of the lease do not fit together")?;
         let gate = process.contend(client.clone(), lease);
         let stop = process.shutdown.draining_token();
-        let feeding = feed::run(&self, client, process.health.check("node"));
+        let metrics = ProxyMetrics::register(&process.metrics);
+        let feeding = feed::run(&self, client, process.health.check("node"), metrics);
         tokio::select! {
             () = stop.cancelled() => Ok(()),
             fed = feeding => fed,

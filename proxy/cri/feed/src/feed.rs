@@ -21,6 +21,7 @@ use tracing::{info, warn};
 use crate::args::Args;
 use crate::disk;
 use crate::edge::{self, Edge};
+use crate::metrics::ProxyMetrics;
 use crate::node::{Effect, Event, Machine, NodeWrites};
 
 /// How often the proxy is asked. It is on the same node, and asking costs it nothing.
@@ -29,7 +30,7 @@ const ASK_EVERY: Duration = Duration::from_secs(1);
 const MOST_EFFECTS: usize = 16;
 
 /// Feeds the node for ever.
-pub(crate) async fn run(args: &Args, client: Client, ready: Check) -> anyhow::Result<()> {
+pub(crate) async fn run(args: &Args, client: Client, ready: Check, metrics: ProxyMetrics) -> anyhow::Result<()> {
     let edge = Edge {
         node: args.node.clone(),
         hook_set: args.hook_set.clone(),
@@ -71,6 +72,7 @@ pub(crate) async fn run(args: &Args, client: Client, ready: Check) -> anyhow::Re
             },
             _ = ticks.tick() => {
                 let state = read(&args.state_socket).await;
+                metrics.set(state.as_ref().ok().cloned());
                 Event::State(state.map(Box::new).map_err(|error| error_chain(&error)))
             }
         };

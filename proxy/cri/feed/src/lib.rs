@@ -10,6 +10,7 @@ mod edge;
 mod feed;
 mod leader;
 mod lower;
+mod metrics;
 mod node;
 mod rollup;
 mod selection;

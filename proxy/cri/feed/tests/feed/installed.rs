@@ -23,6 +23,7 @@ fn publish(repository: &GitRepository, place: &Place) {
         "image": {"pullPolicy": "Never"},
         "paths": {"state": data.join("feed"), "run": data.join("run")},
         "extraArgs": ["--log=debug"],
+        "dashboard": {"enabled": true},
     });
     let fleet = json!({
         "kind": "Fleet",
@@ -49,6 +50,10 @@ async fn the_chart_runs_a_feed_with_the_rights_that_it_needs_and_no_others() {
     let is_ready =
         |status: &NodeHookStatus| status.status.as_ref().is_some_and(|status| status.state == Some(State::Ready));
     until(&nodes, place.node.name(), "the feed reports", is_ready).await;
+
+    let dashboard =
+        place.node.kubectl(&["get", "configmap", "reeve-cri-dashboard", "-n", "kube-system", "-o", "jsonpath={.data}"]);
+    assert!(dashboard.await.contains("Reeve node hooks"));
 
     // All that it does, it may: hook set, status, roll-up, condition, taint.
     let mut spec = json!({
