@@ -10,6 +10,7 @@ use reeve_tests::HookPlugin;
 
 mod load;
 mod place;
+mod pods;
 
 use load::Figures;
 use place::{Peer, Place};
@@ -26,6 +27,7 @@ async fn bench() {
     let place = Place::start().await;
     unhooked(&place).await;
     hooked(&place).await;
+    pods::bench().await;
 }
 
 /// What is measured for one way.

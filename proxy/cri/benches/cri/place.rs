@@ -10,7 +10,6 @@ use serde_json::json;
 pub(crate) struct Place {
     supervisor: Supervisor,
     _floor: Process,
-    ours: PathBuf,
 }
 
 /// A proxy that is measured.
@@ -52,14 +51,13 @@ fn release() -> PathBuf {
 
 impl Place {
     pub(crate) async fn start() -> Self {
-        let ours = release();
         let supervisor = Supervisor::start("bench").expect("no supervisor");
         let socket = supervisor.data().join("floor.sock");
         let floor = Server::new("floor", assets::peer(Program::Cri).expect("no runtime"))
             .args(["floor".to_owned(), format!("-listen={}", socket.display())]);
         let floor = supervisor.spawn(floor).expect("cannot start the runtime");
         listening(&socket).await;
-        Self { supervisor, _floor: floor, ours }
+        Self { supervisor, _floor: floor }
     }
 
     pub(crate) fn supervisor(&self) -> &Supervisor {
@@ -71,22 +69,7 @@ impl Place {
     }
 
     pub(crate) async fn start_ours(&self, name: &str, plugin: Option<&HookPlugin>) -> Peer {
-        let data = self.supervisor().data();
-        let (socket, hooks) = (data.join(format!("{name}.sock")), data.join(format!("{name}.hooks")));
-        if let Some(plugin) = plugin {
-            plugin.register(&hooks, &["PreRunPodSandbox"], &json!({}));
-        }
-        let server = Server::new(name, &self.ours).args([
-            format!("--listen={}", socket.display()),
-            format!("--runtime-endpoint={}", self.floor().display()),
-            format!("--hooks-dir={}", hooks.display()),
-            format!("--hook-set={}", data.join(format!("{name}.set/hooks.json")).display()),
-            format!("--state-socket={}", data.join(format!("{name}.state")).display()),
-            "--admin-address=none".to_owned(),
-        ]);
-        let process = self.supervisor().spawn(server).expect("cannot start reeve-cri");
-        listening(&socket).await;
-        Peer { socket, process }
+        start(self.supervisor(), name, &self.floor(), plugin.map(|plugin| (plugin, &["PreRunPodSandbox"][..]))).await
     }
 
     pub(crate) async fn start_theirs(&self, plugin: Option<&HookPlugin>) -> Peer {
@@ -96,4 +79,29 @@ impl Place {
         let (process, socket) = started.expect("cannot start koord-runtime-proxy");
         Peer { socket, process }
     }
+}
+
+/// Starts `reeve-cri` before a runtime, with a plugin for some hooks.
+pub(crate) async fn start(
+    supervisor: &Supervisor,
+    name: &str,
+    backend: &Path,
+    plugin: Option<(&HookPlugin, &[&str])>,
+) -> Peer {
+    let data = supervisor.data();
+    let (socket, hooks) = (data.join(format!("{name}.sock")), data.join(format!("{name}.hooks")));
+    if let Some((plugin, names)) = plugin {
+        plugin.register(&hooks, names, &json!({}));
+    }
+    let server = Server::new(name, release()).args([
+        format!("--listen={}", socket.display()),
+        format!("--runtime-endpoint={}", backend.display()),
+        format!("--hooks-dir={}", hooks.display()),
+        format!("--hook-set={}", data.join(format!("{name}.set/hooks.json")).display()),
+        format!("--state-socket={}", data.join(format!("{name}.state")).display()),
+        "--admin-address=none".to_owned(),
+    ]);
+    let process = supervisor.spawn(server).expect("cannot start reeve-cri");
+    listening(&socket).await;
+    Peer { socket, process }
 }
