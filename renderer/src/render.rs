@@ -21,6 +21,7 @@ use reeve_renderer_objects::version::{Range, Version};
 
 mod manifests;
 mod scope;
+mod undeclared;
 
 pub use scope::RenderFacts;
 
@@ -55,7 +56,11 @@ impl<'a> Renderer<'a> {
         }
         if findings.is_empty() {
             match bundle::assemble(resolved, &drafts, self.settings.objects) {
-                Ok(bundle) => return Ok(bundle),
+                Ok(mut bundle) => {
+                    let charts = resolved.components.iter().filter_map(|component| component.helm.as_ref());
+                    bundle.warnings.extend(charts.flat_map(|helm| undeclared::kinds(&resolved.runtime, helm)));
+                    return Ok(bundle);
+                }
                 Err(said) => findings = said,
             }
         }

@@ -27,7 +27,7 @@ mod scope;
 mod syntax;
 mod written;
 
-pub use charts::{ChartNode, GoTemplates, RenderedFile, render_charts};
+pub use charts::{ChartNode, GoTemplates, RenderedFile, api_versions, render_charts};
 pub use scope::{ChartFiles, Facts, Scope};
 pub use written::{Poisoned, Written};
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use crate::cache::Touched;
 use crate::resolve::{Resolved, ResolvedComponent};
-use crate::template::{Facts, Scope};
+use crate::template::{self, Facts, Scope};
 use crate::value::{Dict, KeyPath, Value};
 
 /// The facts of one component in one runtime; what is read of them is recorded.
@@ -95,6 +95,11 @@ impl RenderFacts {
     }
 }
 
+/// Whether every supported Kubernetes serves this group, version or kind.
+pub(super) fn is_always_served(wanted: &str) -> bool {
+    BUILT_IN.get(wanted).is_some()
+}
+
 /// Groups, versions and kinds that every supported Kubernetes serves.
 const SERVED: &[(&str, &[&str])] = &[
     (
@@ -166,7 +171,12 @@ fn capabilities(resolved: &Resolved) -> Dict {
         all.extend(declared.api_versions.iter().map(|version| (version.clone(), Value::Bool(true))));
         Dict::new(all.into()).unwrap_or_default()
     };
-    let mut entries: BTreeMap<Arc<str>, Value> = BTreeMap::from([("apiVersions".into(), Value::Dict(api_versions))]);
+    let in_helm = template::api_versions(&declared.api_versions);
+    let mut entries: BTreeMap<Arc<str>, Value> = BTreeMap::from([
+        ("apiVersions".into(), Value::Dict(api_versions)),
+        // What the same question finds in a chart in Helm's syntax.
+        ("helmApiVersions".into(), Value::Dict(in_helm)),
+    ]);
     if let Some(version) = &declared.kubernetes_version {
         let plain = version.strip_prefix('v').unwrap_or(version);
         let mut numbers = plain.split(['.', '-', '+']);

@@ -19,6 +19,10 @@ use crate::budget::Budget;
 use crate::diagnostic::{Diagnostic, Location};
 use crate::value::{Dict, Step, Value};
 
+mod built_in;
+
+pub use built_in::api_versions;
+
 /// The templates of one chart in Helm's syntax.
 #[derive(Clone, Debug, Default)]
 pub struct GoTemplates {
@@ -48,6 +52,14 @@ impl GoTemplates {
         self.programs.iter().filter(|(name, _)| !is_notes(name)).flat_map(|(_, program)| {
             let place = |(name, span): &(&'static str, _)| (*name, location(&program.file, &program.text, *span));
             program.unhonoured.iter().map(place)
+        })
+    }
+
+    /// The groups, versions and kinds that are asked for by name, and where.
+    pub fn asked(&self) -> impl Iterator<Item = (&str, Location)> {
+        self.programs.iter().flat_map(|(_, program)| {
+            let place = |(_, span): &(Arc<str>, _)| location(&program.file, &program.text, *span);
+            program.asked.iter().map(move |one| (&*one.0, place(one)))
         })
     }
 
@@ -226,8 +238,8 @@ fn in_order<'a>(charts: &[Charted<'_, 'a>]) -> Vec<Named<'a>> {
 
 /// What the templates of each chart see as their dot.
 fn contexts<'a>(heap: &mut Heap<'a>, charts: &[Charted<'_, 'a>], scope: &Scope<'a>) -> Vec<MapId> {
-    let release = release(heap, scope);
-    let capabilities = capabilities(heap, scope);
+    let release = built_in::release(heap, scope);
+    let capabilities = built_in::capabilities(heap, scope);
     let mut contexts: Vec<MapId> = Vec::new();
     let mut values_of: Vec<MapId> = Vec::new();
     for chart in charts {
@@ -313,71 +325,4 @@ fn open_entry(heap: &mut Heap<'_>, parent: MapId, key: &str) -> MapId {
         }
         _ => heap.add_shaped(BTreeMap::new(), Shape::Values),
     }
-}
-
-fn release<'a>(heap: &mut Heap<'a>, scope: &Scope<'a>) -> MapId {
-    let (dict, origin) = root(scope, "Release");
-    let text = |key: &str| Item::Data(dict.get(key).cloned().unwrap_or_else(|| Value::from("")));
-    let constant = |value: Value| Item::Data(value);
-    let id = heap.add_map(BTreeMap::from([
-        (Arc::from("Name"), text("name")),
-        (Arc::from("Namespace"), text("namespace")),
-        (Arc::from("IsInstall"), constant(Value::Bool(true))),
-        (Arc::from("IsUpgrade"), constant(Value::Bool(false))),
-        (Arc::from("Revision"), constant(Value::Int(1))),
-        (Arc::from("Service"), constant(Value::from("Helm"))),
-    ]));
-    if let Some(map) = heap.map_mut(id) {
-        map.origin = origin.map(Rc::new);
-    }
-    id
-}
-
-/// Our name of a field in Helm's spelling.
-fn helm_name(key: &str) -> Arc<str> {
-    let mut letters = key.chars();
-    let first = letters.next().map(|first| first.to_ascii_uppercase());
-    first.into_iter().chain(letters).collect::<String>().into()
-}
-
-/// The version of Helm that templates are told.
-const HELM: &str = "v3.22.0";
-
-fn capabilities<'a>(heap: &mut Heap<'a>, scope: &Scope<'a>) -> MapId {
-    let (dict, origin) = root(scope, "Capabilities");
-    let part = |heap: &mut Heap<'a>, key: &str, shape: Shape| {
-        let found = dict.get(key)?.as_dict()?;
-        let id = match shape {
-            Shape::KubeVersion => {
-                // `GitVersion` is a method there.
-                let entries = found.entries().iter().filter(|(key, _)| &***key != "gitVersion");
-                let named = entries.map(|(key, value)| (helm_name(key), Item::Data(value.clone())));
-                heap.add_map(named.collect())
-            }
-            _ => heap.open(found),
-        };
-        set_shape(heap, id, shape);
-        if let (Some(origin), Some(map)) = (&origin, heap.map_mut(id)) {
-            let path = vec![Step::Key(key.into())];
-            let (facts, root, value) = (origin.facts, Arc::clone(&origin.root), Value::Dict(found.clone()));
-            map.origin = Some(Rc::new(Tracked { facts, root, path, value }));
-        }
-        Some(id)
-    };
-    let mut entries = BTreeMap::new();
-    if let Some(id) = part(heap, "kubeVersion", Shape::KubeVersion) {
-        entries.insert(Arc::from("KubeVersion"), Item::Map(id));
-    }
-    let versions = part(heap, "apiVersions", Shape::Versions);
-    let versions = versions.unwrap_or_else(|| heap.add_shaped(BTreeMap::new(), Shape::Versions));
-    entries.insert(Arc::from("APIVersions"), Item::Map(versions));
-    let about_helm = [("Version", HELM), ("GitCommit", ""), ("GitTreeState", ""), ("GoVersion", "")];
-    let about_helm = about_helm.map(|(key, value)| (Arc::from(key), Item::Data(Value::from(value))));
-    let about_helm = heap.add_shaped(BTreeMap::from(about_helm), Shape::Struct("helmversion.BuildInfo"));
-    entries.insert(Arc::from("HelmVersion"), Item::Map(about_helm));
-    let id = heap.add_shaped(entries, Shape::Capabilities);
-    if let Some(map) = heap.map_mut(id) {
-        map.origin = origin.map(Rc::new);
-    }
-    id
 }

@@ -40,11 +40,12 @@ pub(super) fn read(input: Input) -> Result<Program, Vec<Diagnostic>> {
         macros: Vec::new(),
         defines: Vec::new(),
         unhonoured: Vec::new(),
+        asked: Vec::new(),
         depth: 0,
         loops: 0,
     };
     let body = parser.template().map_err(finding)?;
-    let Parser { scope, macros, defines, unhonoured, .. } = parser;
+    let Parser { scope, macros, defines, unhonoured, asked, .. } = parser;
     let Input { name, file, text, is_text } = input;
     let routine = Routine { body, names: scope.names };
     let syntax = Syntax::Go;
@@ -60,6 +61,7 @@ pub(super) fn read(input: Input) -> Result<Program, Vec<Diagnostic>> {
         exports,
         defines,
         unhonoured,
+        asked,
         syntax,
         line_ends: OnceLock::new(),
     })
@@ -118,6 +120,7 @@ struct Parser<'t> {
     macros: Vec<Macro>,
     defines: Vec<Define>,
     unhonoured: Vec<(&'static str, Span)>,
+    asked: Vec<(Arc<str>, Span)>,
     depth: u32,
     /// Loops around the statement.
     loops: u32,

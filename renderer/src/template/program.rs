@@ -39,6 +39,8 @@ pub(super) struct Program {
     pub defines: Vec<Define>,
     /// Go: calls whose result cannot be what it is in Helm.
     pub unhonoured: Vec<(&'static str, Span)>,
+    /// Go: the groups, versions and kinds that are asked for by name.
+    pub asked: Vec<(Arc<str>, Span)>,
     /// Which syntax it is written in, for texts that it gives to `tpl`.
     pub syntax: Syntax,
     /// Where its lines end; found when somebody asks.

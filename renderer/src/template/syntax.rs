@@ -63,7 +63,7 @@ pub(super) fn read(text: Input) -> Result<Program, Vec<Diagnostic>> {
     let (macros, loops) = (reader.macros.into_iter().flatten().collect(), reader.loops.into_iter().flatten().collect());
     let routine = Routine { body, names };
     let (defines, syntax) = (Vec::new(), super::program::Syntax::Jinja);
-    let unhonoured = Vec::new();
+    let (unhonoured, asked) = (Vec::new(), Vec::new());
     Ok(Program {
         name,
         file,
@@ -75,6 +75,7 @@ pub(super) fn read(text: Input) -> Result<Program, Vec<Diagnostic>> {
         exports,
         defines,
         unhonoured,
+        asked,
         syntax,
         line_ends: OnceLock::new(),
     })

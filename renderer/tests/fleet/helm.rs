@@ -388,3 +388,26 @@ fn a_chart_under_two_names_is_handed_values_the_first_time_only_as_in_helm() {
     let expected = [("web-other", false), ("web-sub", true), ("web-web", false)];
     assert_eq!(handed, expected.map(|(name, is_handed)| (name.to_owned(), is_handed)));
 }
+
+#[test]
+fn a_kind_that_helm_without_a_cluster_does_not_know_is_warned_of_until_it_is_declared() {
+    let asking = (
+        "charts/web/1.0.0/templates/config.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  budget: {{ .Capabilities.APIVersions.Has \"policy/v1/PodDisruptionBudget\" | quote }}\n  other: {{ .Capabilities.APIVersions.Has \"example.com/v1\" | quote }}\n",
+    );
+    let seen = |capabilities: &str| {
+        let runtime = format!("kind: Runtime\n{capabilities}components: {{web: {{}}}}\n");
+        let bundle = bundle(&tree(&[("runtimes/us-1.yaml", &runtime), asking]), "us-1", &NoCache);
+        let about: Vec<_> = bundle.warnings.iter().filter(|finding| finding.code == "undeclared-kind").collect();
+        let places: Vec<String> =
+            about.iter().map(|finding| finding.location.as_ref().expect("a place").to_string()).collect();
+        let objects = bundle.components.iter().flat_map(|component| &component.objects);
+        let object = objects.into_iter().find(|object| &*object.key.name == "a").expect("the object");
+        let json = serde_json::Value::from(&Value::Dict(object.value.clone()));
+        (json["data"]["budget"].as_str().expect("text").to_owned(), places)
+    };
+    let place = "charts/web/1.0.0/templates/config.yaml:6:14".to_owned();
+    assert_eq!(seen(""), ("false".to_owned(), vec![place]));
+    let declared = "capabilities: {apiVersions: [policy/v1/PodDisruptionBudget]}\n";
+    assert_eq!(seen(declared), ("true".to_owned(), Vec::new()));
+}

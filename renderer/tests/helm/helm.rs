@@ -77,7 +77,6 @@ impl Helm {
             .arg(&copy)
             .args(["--namespace", NAMESPACE, "--kube-version", KUBERNETES, "--include-crds", "--values"])
             .arg(&file)
-            .args(crate::ours::served().iter().flat_map(|version| ["--api-versions", version]))
             .env("HELM_CACHE_HOME", work.path())
             .env("HELM_CONFIG_HOME", work.path())
             .env("HELM_DATA_HOME", work.path())

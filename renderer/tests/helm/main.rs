@@ -14,6 +14,7 @@ mod ours;
 mod truth;
 
 use std::io::Write as _;
+use std::path::{Path, PathBuf};
 
 use charts::Chart;
 use objects::Objects;
@@ -108,32 +109,52 @@ fn write_the_truth() {
         }
     }
     truth::write(&truth);
-    std::fs::write(ours::api_versions_file(), helm.api_versions().join("\n") + "\n").expect("it can be written");
+    std::fs::write(api_versions_file(), helm.api_versions().join("\n") + "\n").expect("it can be written");
+}
+
+/// What Helm takes for served, for templates to be told.
+fn api_versions_file() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/template/charts/api-versions.txt")
+}
+
+/// A chart of one template, in a folder of its own.
+fn probe(values: &str, template: &str) -> (Chart, tempfile::TempDir) {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::create_dir_all(folder.path().join("templates")).expect("it can be made");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("it can be written");
+    write("Chart.yaml", "apiVersion: v2\nname: probe\nversion: 1.0.0\n");
+    write("values.yaml", values);
+    write("templates/probe.yaml", template);
+    (Chart { name: "probe", module: "", path: "", is_small: true, sets: &[], rename: &[], fill: &[] }, folder)
 }
 
 #[test]
-fn what_a_cluster_serves_is_a_list_to_functions() {
-    let served = ours::served();
-    assert!(served.iter().any(|version| version == "policy/v1/PodDisruptionBudget"), "{served:?}");
+fn served_is_what_helm_takes_for_served_and_what_the_runtime_declares() {
+    let (chart, folder) = probe(
+        "",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  all: {{ join \" \" .Capabilities.APIVersions }}\n  pods: {{ .Capabilities.APIVersions.Has \"v1/Pod\" | quote }}\n",
+    );
+    let data = |declared: &[&str]| {
+        let objects = ours::render_where(&chart, folder.path(), "", declared).expect("the probe renders");
+        let data = &objects.values().next().expect("the one object")["data"];
+        let all = data["all"].as_str().expect("text").split(' ').map(str::to_owned).collect::<Vec<_>>();
+        (all, data["pods"].as_str().expect("text").to_owned())
+    };
+    let known = std::fs::read_to_string(api_versions_file()).expect("the file is there");
+    let known: Vec<String> = known.lines().map(str::to_owned).collect();
+    assert_eq!(data(&[]), (known.clone(), "false".to_owned()));
+    let (all, has_pods) = data(&["v1/Pod", "example.com/v1"]);
+    assert_eq!((all.len(), has_pods.as_str()), (known.len() + 2, "true"));
 }
 
 #[test]
 fn a_chart_that_needs_chance_says_so_and_works_once_the_value_is_set() {
-    let chart = Chart { name: "chance", module: "", path: "", is_small: true, sets: &[], rename: &[], fill: &[] };
-    let folder = tempfile::tempdir().expect("a folder");
-    let write = |name: &str, text: &str| {
-        let path = folder.path().join(name);
-        std::fs::create_dir_all(path.parent().expect("a folder")).expect("it can be made");
-        std::fs::write(path, text).expect("it can be written");
-    };
-    write("Chart.yaml", "apiVersion: v2\nname: chance\nversion: 1.0.0\n");
-    write("values.yaml", "password: \"\"\n");
-    write(
-        "templates/secret.yaml",
+    let (chart, folder) = probe(
+        "password: \"\"\n",
         "apiVersion: v1\nkind: Secret\nmetadata:\n  name: {{ .Release.Name }}\ndata:\n  password: {{ .Values.password | default (randAlphaNum 10) | b64enc | quote }}\n",
     );
     let said = ours::render(&chart, folder.path(), "").expect_err("there is no password");
-    assert!(said.contains("templates/secret.yaml:6"), "{said}");
+    assert!(said.contains("templates/probe.yaml:6"), "{said}");
     assert!(said.contains("randAlphaNum"), "{said}");
     let objects = ours::render(&chart, folder.path(), "password: x\n").expect("the password is set");
     assert_eq!(objects.len(), 1);

@@ -16,29 +16,13 @@ pub(crate) const RELEASE: &str = "release";
 pub(crate) const NAMESPACE: &str = "somewhere";
 pub(crate) const KUBERNETES: &str = "v1.35.0";
 
-/// What Helm takes for served, for the runtime to declare.
-pub(crate) fn api_versions_file() -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/helm/api-versions.txt")
-}
-
-/// What we take for served ourselves, for Helm to be told.
-pub(crate) fn served() -> Vec<String> {
-    let chart = Chart { name: "probe", module: "", path: "", is_small: true, sets: &[], rename: &[], fill: &[] };
-    let folder = tempfile::tempdir().expect("a folder");
-    std::fs::create_dir_all(folder.path().join("templates")).expect("it can be made");
-    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("it can be written");
-    write("Chart.yaml", "apiVersion: v2\nname: probe\nversion: 1.0.0\n");
-    write(
-        "templates/a.yaml",
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  all: {{ join \" \" .Capabilities.APIVersions }}\n",
-    );
-    let objects = render(&chart, folder.path(), "").expect("the probe renders");
-    let all = objects.values().find_map(|object| object["data"]["all"].as_str().map(str::to_owned));
-    all.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
-}
-
 /// What we make of a chart, or all that is wrong.
 pub(crate) fn render(chart: &Chart, folder: &Path, values: &str) -> Result<Objects, String> {
+    render_where(chart, folder, values, &[])
+}
+
+/// The same in a runtime that declares these groups, versions and kinds.
+pub(crate) fn render_where(chart: &Chart, folder: &Path, values: &str, declared: &[&str]) -> Result<Objects, String> {
     let mut tree = MemoryTree::new();
     let files = chart.files(folder);
     let metadata = files.iter().find(|(name, _)| name == "Chart.yaml").map(|(_, text)| String::from_utf8_lossy(text));
@@ -51,12 +35,11 @@ pub(crate) fn render(chart: &Chart, folder: &Path, values: &str) -> Result<Objec
     tree.write("fleet.yaml", "kind: Fleet\nlimits: {objects: 2000}\n");
     let indented = values.lines().map(|line| format!("      {line}")).collect::<Vec<_>>().join("\n") + "\n";
     let given = if values.trim().is_empty() { String::new() } else { format!("    values:\n{indented}") };
-    let served = std::fs::read_to_string(api_versions_file()).expect("the file is there");
-    let served = served.lines().map(|version| format!("    - {version}")).collect::<Vec<_>>().join("\n") + "\n";
     tree.write(
         "runtimes/here.yaml",
         format!(
-            "kind: Runtime\nnamespace: {NAMESPACE}\ncapabilities:\n  kubernetesVersion: {KUBERNETES}\n  apiVersions:\n{served}components:\n  {RELEASE}:\n    chart: {}\n    version: {version}\n{given}",
+            "kind: Runtime\nnamespace: {NAMESPACE}\ncapabilities:\n  kubernetesVersion: {KUBERNETES}\n  apiVersions: [{}]\ncomponents:\n  {RELEASE}:\n    chart: {}\n    version: {version}\n{given}",
+            declared.join(", "),
             chart.name
         ),
     );

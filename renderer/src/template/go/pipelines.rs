@@ -129,7 +129,9 @@ impl Parser<'_> {
         let span = Span { start: piped.as_ref().map_or(start.span.start, |piped| piped.span.start), end };
         let span = trimmed(self.text, span);
         let arguments = operands.into_iter().map(as_argument).chain(piped).collect();
-        Ok(called(first, arguments, span))
+        let command = called(first, arguments, span);
+        self.asked.extend(asked(&command).map(|version| (version, span)));
+        Ok(command)
     }
 
     fn operand(&mut self) -> Result<Option<Operand>, Mistake> {
@@ -237,6 +239,18 @@ impl Parser<'_> {
 fn unknown_function(name: &str, span: Span) -> Mistake {
     let near = functions::nearest(name).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
     Mistake { message: format!("there is no function `{name}`{near}"), span }
+}
+
+/// What `.Capabilities.APIVersions.Has` is asked for, if it is written there.
+fn asked(command: &Expression) -> Option<Arc<str>> {
+    let Kind::Field(field) = &command.kind else { return None };
+    let ([.., list, method], [wanted]) = (field.steps.as_slice(), field.arguments.as_slice()) else { return None };
+    match &wanted.kind {
+        Kind::Constant(Value::Text(wanted)) if &*list.key == "APIVersions" && &*method.key == "Has" => {
+            Some(Arc::clone(wanted))
+        }
+        _ => None,
+    }
 }
 
 /// An operand that is an argument.
