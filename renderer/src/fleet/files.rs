@@ -121,7 +121,11 @@ impl Decoder {
         let version = self.text(field)?;
         if let Err(error) = semver::Version::parse(&version.value) {
             let message = format!("`{}` is not a version: {error}", version.value);
-            let help = "write the name of a folder in charts/<chart>/, such as 1.2.0";
+            let plain = version.value.strip_prefix('v').filter(|plain| semver::Version::parse(plain).is_ok());
+            let help = plain.map_or_else(
+                || "write the name of a folder in charts/<chart>/, such as 1.2.0".to_owned(),
+                |plain| format!("write `{plain}`: folders of charts are called without the `v`"),
+            );
             self.report(version.span, &field.path, Diagnostic::error("bad-version", message).help(help));
             return None;
         }

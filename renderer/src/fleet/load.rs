@@ -318,7 +318,9 @@ fn misnamed(path: &str, name: &str, version: &str) -> Option<Diagnostic> {
     }
     let error = semver::Version::parse(version).err()?;
     let message = format!("`{version}` is not a version: {error}");
-    Some(Diagnostic::error("bad-version", message).at(Location::file(path)).help("name it like 1.2.0"))
+    let plain = version.strip_prefix('v').filter(|plain| semver::Version::parse(plain).is_ok());
+    let help = format!("name it like {}", plain.unwrap_or("1.2.0"));
+    Some(Diagnostic::error("bad-version", message).at(Location::file(path)).help(help))
 }
 
 fn add_parsed(fleet: &mut Fleet, path: &str, parsed: Parsed, findings: &mut Vec<Diagnostic>) {
