@@ -10,6 +10,7 @@ use reeve_renderer::fleet::Loader;
 use reeve_renderer::{released, resolve};
 
 use super::args::{ReportFormat, ValidateArgs};
+use super::chart::changed;
 use super::failure::Failure;
 use super::progress::Progress;
 use super::report::{self, Counts, Reporter};
@@ -48,6 +49,7 @@ fn check(source: &Source, args: &ValidateArgs) -> Result<(Vec<Diagnostic>, Count
     let mut findings = Findings::new();
     findings.extend(said);
     findings.extend(resolve::check(&fleet));
+    findings.extend(changed::findings(&*source.tree)?);
     if let Some(before) = before {
         findings.extend(released::check(&*before.tree, &*source.tree, &fleet)?);
     }

@@ -62,6 +62,8 @@ pub(super) fn versions(
     for entry in tree.list(&folder)? {
         let path = tree::join(&folder, &entry.name);
         let (version, packed): (Arc<str>, _) = match entry.kind {
+            // Such as what an import was writing when it was killed.
+            EntryKind::Folder if entry.name.starts_with('.') => continue,
             EntryKind::Folder => (Arc::clone(&entry.name), None),
             EntryKind::File { .. } | EntryKind::Other(_) if is_beside(&entry.name) => continue,
             EntryKind::Other(what) => {
@@ -104,6 +106,7 @@ pub(super) fn folders(tree: &dyn Tree, folder: &str, findings: &mut Vec<Diagnost
     let mut found = Vec::new();
     for entry in tree.list(folder)? {
         match entry.kind {
+            EntryKind::Folder if entry.name.starts_with('.') => {}
             EntryKind::Folder => found.push(entry),
             EntryKind::File { .. } | EntryKind::Other(_) if is_beside(&entry.name) => {}
             EntryKind::Other(what) => findings.push(not_a_file(&tree::join(folder, &entry.name).into(), what)),

@@ -132,8 +132,8 @@ fn links_and_devices_are_refused() {
 #[test]
 fn a_damaged_archive_is_refused_wherever_it_is_damaged() {
     let whole = web(&[]);
-    assert!(said(b"no archive").contains("the archive is damaged"));
-    assert!(said(b"").contains("no Chart.yaml") || said(b"").contains("damaged"));
+    assert!(said(b"no archive").contains("it is no gzip archive"));
+    assert!(said(b"").contains("it is no gzip archive"));
     for end in 1..whole.len() {
         assert!(!said(&whole[..end]).is_empty(), "cut at {end}");
     }

@@ -53,7 +53,8 @@ pub(super) fn fetch(
         }
         Origin::Repository { url, name } => block_on(repository(&Client::new(place), url, name, wanted))?,
     };
-    let files = archive::unpack(&fetched.archive, &mut Room::default()).map_err(ChartError::Archive)?;
+    let files = archive::unpack(&fetched.archive, &mut Room::default())
+        .map_err(|cause| ChartError::Archive { place: origin.shown(), cause })?;
     Ok((files, fetched.digest, fetched.version))
 }
 

@@ -16,7 +16,7 @@ use reeve_renderer_objects::version::Version;
 
 use super::error::ChartError;
 use super::fetch::Files;
-use super::lock::Lock;
+use super::lock::{Lock, contents};
 use crate::cli::failure::Failure;
 
 /// A chart that is not in the repository yet.
@@ -42,17 +42,21 @@ pub(super) struct Trial {
 }
 
 impl Imported {
-    pub(super) fn read(mut files: Files) -> Result<Self, ChartError> {
+    /// The chart of these files, which came from a place.
+    pub(super) fn read(place: &str, mut files: Files) -> Result<Self, ChartError> {
         let is_for_git =
             |name: &str| name.split('/').any(|part| FOR_GIT.iter().any(|one| part.eq_ignore_ascii_case(one)));
         let left_out = files.extract_if(.., |(name, _)| is_for_git(name)).map(|(name, _)| name).collect();
-        let no_chart = |why: &str| ChartError::NoChart(why.to_owned());
+        let no_chart = |why: &str| ChartError::NoChart { place: place.to_owned(), why: why.to_owned() };
         let metadata = files.iter().find(|(name, _)| name == "Chart.yaml").map(|(_, content)| content);
         let metadata = metadata.ok_or_else(|| no_chart("it has no Chart.yaml"))?;
         let text = std::str::from_utf8(metadata).map_err(|_| no_chart("its Chart.yaml is not UTF-8 text"))?;
         let options = Options { dialect: Dialect::Helm, ..Options::default() };
         let documents = yaml::values(text, &options, &mut Interner::default());
-        let documents = documents.map_err(|_| no_chart("its Chart.yaml is not YAML"))?;
+        let documents = documents.map_err(|problems| {
+            let problem = problems.first().map(|one| format!(" in line {}: {}", one.span.line, one.message));
+            no_chart(&format!("its Chart.yaml is wrong{}", problem.unwrap_or_default()))
+        })?;
         let value = documents.first().map(|document| &document.value);
         let field = |key: &str| {
             let found = value.and_then(|value| value.get(key)).and_then(Value::as_text).unwrap_or_default();
@@ -76,10 +80,7 @@ impl Imported {
 
     /// The chart in a fleet of its own, loaded and rendered.
     pub(super) fn trial(&self) -> Result<Trial, TreeError> {
-        let mut tree = MemoryTree::new();
-        for (name, content) in &self.files {
-            tree.write(format!("{}/{name}", self.folder()), content);
-        }
+        let mut tree = self.tree();
         tree.write("fleet.yaml", "kind: Fleet\n");
         let (name, version) = (&self.name, &self.version);
         tree.write(
@@ -92,8 +93,18 @@ impl Imported {
         Ok(Trial { tree, findings, unset })
     }
 
+    /// The files where they would be in a fleet repository.
+    pub(super) fn tree(&self) -> MemoryTree {
+        let mut tree = MemoryTree::new();
+        for (name, content) in &self.files {
+            tree.write(format!("{}/{name}", self.folder()), content);
+        }
+        tree
+    }
+
     /// Writes the files and the lock below a fleet repository, where neither is yet.
-    pub(super) fn write(&self, fleet: &Path, lock: &Lock) -> Result<(), Failure> {
+    pub(super) fn write(&self, fleet: &Path, lock: Lock) -> Result<(), Failure> {
+        let lock = Lock { files: Some(contents(&self.files)), ..lock };
         let folder = fleet.join(self.folder());
         let above = folder.parent().unwrap_or(fleet).to_owned();
         let archives = [format!("{}.tgz", self.version), format!("{}-{}.tgz", self.name, self.version)];

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use reeve_renderer::value::Value;
+use reeve_renderer::value::{Digest, Value};
 use reeve_renderer::yaml::{self, Dialect, Interner, Options};
 
 /// `charts/<chart>/<version>.lock`.
@@ -16,6 +16,16 @@ pub(super) struct Lock {
     pub(super) version: String,
     /// The SHA-256 of the archive; of the files, if there was none.
     pub(super) digest: String,
+    /// The digest of the files as they were written here, if it was noted: a change by hand is told by it.
+    pub(super) files: Option<String>,
+}
+
+/// The digest of files with their paths, in whatever order.
+pub(super) fn contents<B: AsRef<[u8]>>(files: &[(String, B)]) -> String {
+    let mut sorted: Vec<(&[u8], &[u8])> =
+        files.iter().map(|(name, content)| (name.as_bytes(), content.as_ref())).collect();
+    sorted.sort_unstable();
+    Digest::of_parts(sorted.into_iter().flat_map(|(name, content)| [name, content])).to_string()
 }
 
 impl Lock {
@@ -24,7 +34,13 @@ impl Lock {
         let documents = yaml::values(text, &options, &mut Interner::default()).ok()?;
         let value = &documents.first()?.value;
         let text = |key: &str| value.get(key).and_then(Value::as_text).map(str::to_owned);
-        Some(Self { origin: text("origin")?, chart: text("chart"), version: text("version")?, digest: text("digest")? })
+        Some(Self {
+            origin: text("origin")?,
+            chart: text("chart"),
+            version: text("version")?,
+            digest: text("digest")?,
+            files: text("files"),
+        })
     }
 }
 
@@ -36,7 +52,8 @@ impl fmt::Display for Lock {
         if let Some(chart) = &self.chart {
             writeln!(f, "chart: {}", quoted(chart))?;
         }
-        writeln!(f, "version: {}\ndigest: {}", quoted(&self.version), quoted(&self.digest))
+        writeln!(f, "version: {}\ndigest: {}", quoted(&self.version), quoted(&self.digest))?;
+        self.files.iter().try_for_each(|files| writeln!(f, "files: {}", quoted(files)))
     }
 }
 
@@ -49,6 +66,7 @@ mod tests {
         for chart in [None, Some("web".to_owned())] {
             let lock = Lock {
                 origin: "https://host/a \"b\"".into(),
+                files: chart.clone(),
                 chart,
                 version: "1.10".into(),
                 digest: "sha256:ab".into(),

@@ -60,7 +60,10 @@ impl Registry<'_> {
             .map_err(|error| ChartError::Answer { place: place.clone(), why: error.to_string() })?;
         let layer = manifest.layers.into_iter().find(|layer| layer.media_type == CHART);
         let Some(layer) = layer else {
-            return Err(ChartError::NoChart(format!("{place}:{reference} has no layer with a chart")));
+            return Err(ChartError::NoChart {
+                place: format!("{place}:{reference}"),
+                why: "it has no layer with a chart".to_owned(),
+            });
         };
         let archive = self.get(&format!("blobs/{}", layer.digest), None).await?.body;
         check(&place, &archive, &layer.digest)?;

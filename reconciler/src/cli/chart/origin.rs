@@ -2,6 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use reeve_process::secret::scrub;
+
 use super::error::ChartError;
 
 /// Where a chart comes from.
@@ -24,10 +26,18 @@ impl Origin {
             return Self::parse(text, name);
         }
         let path = fleet.join(text).display().to_string();
-        Self::parse(&path, name).map_err(|_| ChartError::Origin(path))
+        Self::parse(&path, name)
     }
 
     pub(super) fn parse(text: &str, name: Option<&str>) -> Result<Self, ChartError> {
+        if text.is_empty() {
+            return Err(ChartError::NoOrigin);
+        }
+        if let Some((_, rest)) = text.split_once("://")
+            && rest.split('/').next().is_some_and(|host| host.contains('@'))
+        {
+            return Err(ChartError::Credentials { place: scrub(text).into_owned() });
+        }
         if let Some(rest) = text.strip_prefix("oci://") {
             return oci(rest).ok_or_else(|| ChartError::Origin(text.to_owned()));
         }
@@ -40,8 +50,19 @@ impl Origin {
             Ok(Self::Folder(text.to_owned()))
         } else if path.is_file() {
             Ok(Self::Archive(text.to_owned()))
-        } else {
+        } else if text.contains("://") {
             Err(ChartError::Origin(text.to_owned()))
+        } else {
+            Err(ChartError::NotThere(text.to_owned()))
+        }
+    }
+
+    /// As messages show it.
+    pub(super) fn shown(&self) -> String {
+        match self {
+            Self::Folder(path) | Self::Archive(path) => path.clone(),
+            Self::Oci { registry, repository, .. } => format!("oci://{registry}/{repository}"),
+            Self::Repository { url, name } => format!("{name} of {url}"),
         }
     }
 
@@ -51,7 +72,7 @@ impl Origin {
         match self {
             Self::Folder(path) | Self::Archive(path) if Path::new(path).is_absolute() => path.clone(),
             Self::Folder(path) | Self::Archive(path) => from_there(Path::new(path), fleet).unwrap_or(path.clone()),
-            Self::Oci { registry, repository, .. } => format!("oci://{registry}/{repository}"),
+            Self::Oci { .. } => self.shown(),
             Self::Repository { url, .. } => url.clone(),
         }
     }

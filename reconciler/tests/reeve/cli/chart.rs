@@ -114,7 +114,7 @@ fn nothing_is_written_of_what_is_damaged_or_leads_out_of_the_chart() {
     slip.push(("note/../../../escaped".to_owned(), b"x".to_vec()));
     for (name, bytes, said) in [
         ("cut.tgz", whole[..whole.len() / 2].to_vec(), "the archive is damaged"),
-        ("text.tgz", b"no archive".to_vec(), "the archive is damaged"),
+        ("text.tgz", b"no archive".to_vec(), "it is no gzip archive"),
         ("slip.tgz", pack(&slip), "which leads out of the chart"),
         ("empty.tgz", pack(&[]), "it has no Chart.yaml"),
         ("nameless.tgz", pack(&[("a/Chart.yaml".to_owned(), b"version: 1.0.0\n".to_vec())]), "has no name"),
@@ -271,7 +271,7 @@ fn a_folder_is_found_again_from_wherever_an_update_is_asked_for() {
     }
     std::fs::remove_dir_all(beside.file("note")).unwrap();
     let ended = fleet.reeve(&["chart", "update", "note"]).with(2);
-    assert!(ended.err.contains("is no place that charts come from"), "{}", ended.err);
+    assert!(ended.err.contains("there is neither a folder nor an archive"), "{}", ended.err);
 }
 
 #[test]
@@ -288,9 +288,96 @@ fn an_update_shows_what_becomes_of_the_rendered_fleet() {
         assert!(ended.out.contains(said), "{said}: {}", ended.out);
     }
     assert!(!fleet.file("charts/note/1.1.0").exists());
-    fleet.reeve(&["chart", "update", "note", "--write"]).with(1);
+    fleet.reeve(&["chart", "update", "note", "--write"]).with(0);
     assert!(fleet.file("charts/note/1.1.0/Chart.yaml").exists());
+    let ended = fleet.reeve(&["chart", "update", "note"]).with(1);
+    assert!(ended.out.starts_with("note 1.1.0 is the newest at http://"), "{}", ended.out);
+    assert!(ended.out.contains("whoever has an older one") && ended.out.contains("from 1.0.0"), "{}", ended.out);
+    fleet.change("channels/regular.yaml", "note: 1.0.0", "note: 1.1.0");
+    std::fs::remove_dir_all(fleet.file("charts/note/1.0.0")).unwrap();
     let ended = fleet.reeve(&["chart", "update", "note"]).with(0);
-    assert!(ended.out.contains("note 1.1.0 is the newest"), "{}", ended.out);
+    assert_eq!(ended.out.lines().count(), 1, "{}", ended.out);
     assert!(fleet.reeve(&["chart", "update", "web"]).with(2).err.contains("was not imported"));
+}
+
+#[test]
+fn an_update_goes_back_only_when_it_is_told_to() {
+    let (fleet, beside) = fleet();
+    let lay = |version: &str| {
+        for (name, content) in note(version) {
+            write(&beside, &name, &content);
+        }
+    };
+    lay("v1.1.0");
+    let folder = beside.file("note").display().to_string();
+    fleet.reeve(&["chart", "import", &folder, "--version", "v1.1.0"]).with(0);
+    lay("1.0.0");
+    let ended = fleet.reeve(&["chart", "update", "note", "--write"]).with(0);
+    assert!(ended.out.contains("is 1.0.0, older than 1.1.0, which is here"), "{}", ended.out);
+    assert!(!fleet.file("charts/note/1.0.0").exists());
+    let ended = fleet.reeve(&["chart", "update", "note", "--version", "v1.0.0", "--write"]).with(0);
+    assert!(ended.out.starts_with("note 1.1.0 -> 1.0.0 from "), "{}", ended.out);
+    assert!(fleet.file("charts/note/1.0.0/Chart.yaml").exists());
+}
+
+#[test]
+fn a_chart_that_was_changed_after_its_import_is_named_until_its_lock_allows_it() {
+    let (fleet, beside) = fleet();
+    let archive = write(&beside, "note.tgz", &pack(&note("1.0.0")));
+    fleet.reeve(&["chart", "import", &archive]).with(0);
+    let is_named =
+        || fleet.reeve(&["validate"]).with(0).out.contains("warning[chart-changed]: charts/note/1.0.0 is not");
+    assert!(!is_named());
+    fleet.change("charts/note/1.0.0/values.yaml", "text:", "# ours\ntext:");
+    assert!(is_named());
+    write(&beside, "note.tgz", &pack(&note("1.1.0")));
+    let ended = fleet.reeve(&["chart", "update", "note"]).with(0);
+    assert!(ended.out.contains("charts/note/1.0.0 was changed here after its import"), "{}", ended.out);
+    let lock = read(&fleet, "charts/note/1.0.0.lock");
+    let kept: Vec<&str> = lock.lines().filter(|line| !line.starts_with("files:")).collect();
+    write(&fleet, "charts/note/1.0.0.lock", kept.join("\n").as_bytes());
+    assert!(!is_named());
+}
+
+#[test]
+fn what_a_killed_import_left_is_no_chart() {
+    let (fleet, beside) = fleet();
+    let archive = write(&beside, "note.tgz", &pack(&note("1.0.0")));
+    fleet.reeve(&["chart", "import", &archive]).with(0);
+    // Killed before its folder was moved in, and after its lock was written.
+    let folder = fleet.file("charts/note/1.0.0");
+    std::fs::rename(&folder, fleet.file("charts/note/.1.0.0.partial")).unwrap();
+    fleet.reeve(&["validate"]).with(0);
+    assert!(fleet.reeve(&["chart", "update", "note"]).with(2).err.contains("was not imported"));
+    fleet.reeve(&["chart", "import", &archive]).with(0);
+    assert!(folder.join("Chart.yaml").exists() && !fleet.file("charts/note/.1.0.0.partial").exists());
+}
+
+#[test]
+fn a_chart_that_cannot_be_had_is_named_with_what_to_do() {
+    let (fleet, beside) = fleet();
+    for (chart, said) in [
+        ("name: a\n  version: 1\n", "is no chart: its Chart.yaml is wrong in line 2"),
+        ("name: a\n", "is no chart: its Chart.yaml has no version"),
+    ] {
+        write(&beside, "broken/Chart.yaml", chart.as_bytes());
+        let place = beside.file("broken").display().to_string();
+        let ended = fleet.reeve(&["chart", "import", &place]).with(2);
+        assert!(ended.err.contains(&format!("{place} {said}")), "{}", ended.err);
+    }
+    let shelf = shelf(&["1.0.0"], None, None);
+    let (open, closed) = (shelf.url("/charts"), "http://127.0.0.1:1/charts");
+    let secure = open.replace("http://", "https://");
+    let known = open.replace("http://", "http://ann:sesame@");
+    for (place, said, help) in [
+        ("", "no place was named", "name a folder"),
+        ("./nowhere", "there is neither a folder nor an archive ./nowhere", "check the path"),
+        (closed, "cannot connect to", "whether it can be reached"),
+        (&secure, "cannot connect to", "speaks no TLS"),
+        (&known, "has a name or password in it", "REEVE_CHART_USERNAME"),
+    ] {
+        let ended = fleet.reeve(&["chart", "import", place, "note"]).with(2);
+        assert!(ended.err.contains(said) && ended.err.contains(help), "{place}: {}", ended.err);
+        assert!(!ended.err.contains("sesame"), "{}", ended.err);
+    }
 }

@@ -9,6 +9,8 @@ const LARGEST: u64 = 64 << 20;
 /// Files of all archives of a chart.
 const MOST_FILES: usize = 20_000;
 const BLOCK: usize = 512;
+/// How every gzip archive begins.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// What the archives of one chart may still unpack to. They share it: an archive may hold others.
 #[derive(Debug)]
@@ -26,7 +28,10 @@ impl Default for Room {
 /// Why an archive cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
-    /// It is no gzip, or damaged.
+    /// It is something else.
+    #[error("it is no gzip archive, which begins otherwise")]
+    NoGzip,
+    /// It is damaged.
     #[error("the archive is damaged: {0}")]
     Damaged(String),
     /// It is too large.
@@ -39,6 +44,9 @@ pub enum ArchiveError {
 
 /// The files of a packed chart by their path in it, without the folder that holds them all.
 pub fn unpack(bytes: &[u8], room: &mut Room) -> Result<Vec<(String, Vec<u8>)>, ArchiveError> {
+    if !bytes.starts_with(&GZIP) {
+        return Err(ArchiveError::NoGzip);
+    }
     let mut tar = Vec::new();
     let mut limited = MultiGzDecoder::new(bytes).take(room.bytes + 1);
     limited.read_to_end(&mut tar).map_err(|error| ArchiveError::Damaged(error.to_string()))?;
