@@ -251,7 +251,7 @@ fn contexts<'a>(heap: &mut Heap<'a>, charts: &[Charted<'_, 'a>], scope: &Scope<'
             Value::Dict(dict) => heap.open(dict),
             _ => heap.add_map(BTreeMap::new()),
         };
-        set_shape(heap, metadata, Shape::Struct("struct { chart.Metadata; IsRoot bool }"));
+        set_shape(heap, metadata, Shape::Chart);
         let below = heap.add_map(BTreeMap::new());
         let files = Item::ChartFiles(Rc::new(FileSet { files: chart.node.files, selected: None }));
         let entries = BTreeMap::from([

@@ -22,6 +22,11 @@ pub(super) struct MapId(u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ListId(u32);
 
+impl ListId {
+    /// Go's nil list: empty like any other, but JSON and YAML have null for it.
+    pub(super) const NIL: Self = Self(u32::MAX);
+}
+
 /// What a map is to Go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
@@ -30,6 +35,8 @@ pub(super) enum Shape {
     Values,
     /// A struct: it has these fields and no others.
     Struct(&'static str),
+    /// `.Chart`.
+    Chart,
     /// The groups, versions and kinds of the cluster.
     Versions,
     /// The version of the cluster, which prints as such.
@@ -46,7 +53,7 @@ impl Shape {
     pub(super) fn is_struct(self) -> bool {
         match self {
             Self::Map | Self::Values | Self::Versions => false,
-            Self::Struct(_) | Self::KubeVersion | Self::Capabilities | Self::Semver | Self::Time => true,
+            Self::Struct(_) | Self::Chart | Self::KubeVersion | Self::Capabilities | Self::Semver | Self::Time => true,
         }
     }
 }

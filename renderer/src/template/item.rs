@@ -30,6 +30,8 @@ pub(super) enum Item<'a> {
     Loop(Rc<Turns>),
     /// The files of the chart, or some of them.
     Files(Option<Rc<Vec<Arc<str>>>>),
+    /// Go: a whole number of the type that arithmetic gives, which is another than that of what is written.
+    Wide(i64),
     /// Go: a map, which is one thing however many names it has.
     Map(MapId),
     /// Go: a list that holds maps or lists.
@@ -56,6 +58,7 @@ impl Item<'_> {
             Self::Files(_) | Self::ChartFiles(_) => "files",
             Self::Slice(_) => "a list",
             Self::Bytes(_) => "bytes that are no text",
+            Self::Wide(_) => "a whole number",
             Self::Poison(_) => "a value that is another on every render",
         }
     }

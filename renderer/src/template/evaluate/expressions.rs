@@ -99,7 +99,7 @@ impl<'a> Evaluator<'a> {
             Item::Data(value) => Ok(value.is_truthy()),
             Item::Missing(_) | Item::Facts(_) | Item::Files(_) => Ok(self.data(item.clone(), span)?.is_truthy()),
             Item::Unset | Item::Namespace(_) | Item::Macro(_) | Item::Module(_) | Item::Loop(_) => Ok(true),
-            Item::Map(_) | Item::Slice(_) | Item::ChartFiles(_) | Item::Bytes(_) | Item::Poison(_) => {
+            Item::Map(_) | Item::Slice(_) | Item::ChartFiles(_) | Item::Bytes(_) | Item::Wide(_) | Item::Poison(_) => {
                 self.is_true(item, span)
             }
         }

@@ -4,6 +4,7 @@
 //! nil that may be passed around, printing as `fmt` does it, and values that are poisoned.
 
 mod carried;
+mod chart;
 mod data;
 mod fields;
 mod files;

@@ -195,6 +195,7 @@ impl<'a> Evaluator<'a> {
             | Item::Slice(_)
             | Item::ChartFiles(_)
             | Item::Bytes(_)
+            | Item::Wide(_)
             | Item::Poison(_) => None,
         }
     }
@@ -295,6 +296,7 @@ impl<'a> Evaluator<'a> {
             | Item::Slice(_)
             | Item::ChartFiles(_)
             | Item::Bytes(_)
+            | Item::Wide(_)
             | Item::Poison(_)) => {
                 let source = crate::template::fault::quoted(&self.program, span);
                 Err(self.fault("template-type", span, format!("{source} is {}, not a value", other.kind())))

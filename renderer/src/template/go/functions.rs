@@ -33,6 +33,12 @@ pub(in crate::template) enum Manner {
     GivesVersions,
     /// It gives a time, which has methods.
     GivesTimes,
+    /// It gives whole numbers of the type of arithmetic.
+    GivesWide,
+    /// It gives what it found, which is a nil list if that is nothing.
+    GivesFound,
+    /// It takes whole numbers of the type of arithmetic, and others for none.
+    TakesWide,
 }
 
 impl Manner {
@@ -44,6 +50,11 @@ impl Manner {
             | "add1f" | "subf" | "divf" | "mulf" | "maxf" | "minf" | "ceil" | "floor" | "round" => Self::GivesFloats,
             "toYaml" => Self::WritesYaml,
             "semver" => Self::GivesVersions,
+            "add" | "add1" | "sub" | "mul" | "div" | "mod" | "max" | "min" | "biggest" | "int64" | "toDecimal" => {
+                Self::GivesWide
+            }
+            "regexFindAll" | "mustRegexFindAll" => Self::GivesFound,
+            "duration" | "durationRound" => Self::TakesWide,
             "toDate" | "mustToDate" | "dateModify" | "date_modify" | "mustDateModify" | "must_date_modify" => {
                 Self::GivesTimes
             }
@@ -139,6 +150,25 @@ pub(in crate::template) enum Native {
     ToString,
     Base64,
     Hello,
+}
+
+impl Native {
+    /// Whether it asks for the types of whole numbers, or passes them on.
+    pub(in crate::template) fn keeps_types(self) -> bool {
+        matches!(
+            self,
+            Self::KindOf
+                | Self::KindIs
+                | Self::TypeOf
+                | Self::TypeIs
+                | Self::Default
+                | Self::Coalesce
+                | Self::Ternary
+                | Self::Required
+                | Self::Include
+                | Self::Tpl
+        )
+    }
 }
 
 const NATIVE: &[(&str, Native)] = &[

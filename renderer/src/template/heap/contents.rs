@@ -37,6 +37,14 @@ impl<'a> Contents<'a> {
         }
     }
 
+    /// The data that it comes from, if it was not changed.
+    pub(in crate::template) fn data(&self) -> Option<&Dict> {
+        match self {
+            Self::Data(dict, _) => Some(dict),
+            Self::Few(_) | Self::Many(_) => None,
+        }
+    }
+
     pub(in crate::template) fn contains_key(&self, key: &str) -> bool {
         match self {
             Self::Data(dict, _) => dict.entries().contains_key(key),

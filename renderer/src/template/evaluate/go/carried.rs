@@ -20,6 +20,13 @@ impl<'a> Evaluator<'a> {
         span: Span,
     ) -> Result<Option<Item<'a>>, Fault> {
         let name = plain_name(entry.name);
+        // Of an empty list Sprig gives nil, whatever slice of it is asked for.
+        if name == "slice"
+            && let Some(list) = given.first()
+            && self.items_of(list, span)?.is_some_and(|items| items.is_empty())
+        {
+            return Ok(Some(Item::Unset));
+        }
         let at = match &*name {
             "pluck" => return self.plucked(given, span),
             "chunk" => 1,

@@ -9,7 +9,7 @@ use crate::functions;
 use crate::template::evaluate::Evaluator;
 use crate::template::fault::Fault;
 use crate::template::go::functions::Form;
-use crate::template::heap::{MapId, Shape, is_changeable};
+use crate::template::heap::{ListId, MapId, Shape, is_changeable};
 use crate::template::item::{Item, Poison, Tracked};
 use crate::template::operators::NODE;
 use crate::template::program::Span;
@@ -37,8 +37,13 @@ impl<'a> Evaluator<'a> {
         match item {
             Item::Data(value) => Ok(Ok(value.clone())),
             Item::Unset => Ok(Ok(Value::Null)),
+            Item::Wide(number) => Ok(Ok(Value::Int(*number))),
             Item::Poison(poison) => Ok(Err(Rc::clone(poison))),
             Item::Map(id) => self.known_map(*id, span, form, depth),
+            Item::Slice(ListId::NIL) if form == Form::Encoded => {
+                self.heap.structs_written += 1;
+                Ok(Ok(Value::Null))
+            }
             Item::Slice(id) => {
                 let items = self.heap.list(*id);
                 self.pay(items.len() as u64 * NODE, span)?;

@@ -45,6 +45,9 @@ impl<'a> Evaluator<'a> {
     fn field(&mut self, item: &Item<'a>, key: &str, span: Span, parent_end: u32) -> Result<Item<'a>, Fault> {
         match item {
             Item::Map(id) => match self.entry(*id, key, span)? {
+                Some(found) if self.heap.map(*id).is_some_and(|map| map.shape == Shape::Chart) => {
+                    Ok(self.of_chart(key, found))
+                }
                 Some(found) => Ok(found),
                 None => self.no_field(*id, key, span),
             },
@@ -83,7 +86,12 @@ impl<'a> Evaluator<'a> {
                 fault.help = Some("write `capabilities: {kubernetesVersion: ..}` into the runtime's file".to_owned());
                 Err(fault)
             }
-            Shape::Capabilities | Shape::KubeVersion | Shape::Struct(_) | Shape::Semver | Shape::Time => {
+            Shape::Capabilities
+            | Shape::KubeVersion
+            | Shape::Struct(_)
+            | Shape::Chart
+            | Shape::Semver
+            | Shape::Time => {
                 let near = suggest::nearest(key, map.contents.keys().iter().map(|key| &**key)).map(ToOwned::to_owned);
                 let message = format!("{}: there is no field `{key}`", quoted(&self.program, span));
                 let mut fault = self.fault("undefined", span, message);

@@ -10,7 +10,7 @@ use crate::template::evaluate::Evaluator;
 use crate::template::evaluate::files::base64;
 use crate::template::fault::Fault;
 use crate::template::go::functions::{Form, Function, Manner, Native, name_of};
-use crate::template::heap::Shape;
+use crate::template::heap::{ListId, Shape};
 use crate::template::item::Item;
 use crate::template::program::{Expression, FunctionCall, Span};
 use crate::template::syntax::{expected, fits};
@@ -48,7 +48,8 @@ impl<'a> Evaluator<'a> {
             Function::Native(native) => {
                 let mut items = Vec::with_capacity(call.arguments.len());
                 for argument in &call.arguments {
-                    items.push(self.evaluate(argument)?);
+                    let item = self.evaluate(argument)?;
+                    items.push(if native.keeps_types() { item } else { plain(item) });
                 }
                 let given = Given { items, expressions: &call.arguments, span, native };
                 self.native(&given)
@@ -87,7 +88,7 @@ impl<'a> Evaluator<'a> {
                 given.push(item.clone());
             }
             match self.known_as(&item, argument.span, form)? {
-                Ok(value) => self.arguments.push(value),
+                Ok(value) => self.arguments.push(as_taken(value, &item, manner)),
                 Err(poison) => {
                     let passed =
                         passed_on(Rc::clone(&poison), entry.name, self.arguments.get(base..).unwrap_or_default());
@@ -119,14 +120,21 @@ impl<'a> Evaluator<'a> {
             )),
             Manner::WritesYaml => to_yaml_exact(self.budget, values.first().unwrap_or(&Value::Null)),
             Manner::GivesFloats => (entry.call)(self.budget, values).map(|value| value.with_floats()),
-            Manner::Plain | Manner::Chooses | Manner::Compares | Manner::GivesTimes | Manner::GivesVersions => {
-                (entry.call)(self.budget, values)
-            }
+            Manner::Plain
+            | Manner::Chooses
+            | Manner::Compares
+            | Manner::GivesTimes
+            | Manner::GivesVersions
+            | Manner::GivesWide
+            | Manner::GivesFound
+            | Manner::TakesWide => (entry.call)(self.budget, values),
         };
         self.arguments.truncate(base);
         match result {
             Ok(value) if manner == Manner::GivesVersions => Ok(self.version_item(&value)),
             Ok(value) if manner == Manner::GivesTimes => Ok(self.time_item(value)),
+            Ok(Value::Int(number)) if manner == Manner::GivesWide => Ok(Item::Wide(number)),
+            Ok(Value::List(found)) if manner == Manner::GivesFound && found.is_empty() => Ok(Item::Slice(ListId::NIL)),
             Ok(value) => self.opened(value, span),
             Err(failure) => Err(self.failure(span, Some(entry.name), &failure)),
         }
@@ -232,6 +240,7 @@ impl<'a> Evaluator<'a> {
         match item {
             Item::Unset => true,
             Item::Data(value) => !value.is_truthy(),
+            Item::Wide(number) => *number == 0,
             Item::Map(id) => self.heap.map(*id).is_none_or(|map| map.contents.is_empty() && map.shape == Shape::Map),
             Item::Slice(id) => self.heap.list(*id).is_empty(),
             Item::Bytes(bytes) => bytes.is_empty(),
@@ -262,6 +271,23 @@ impl<'a> Evaluator<'a> {
         }
         let message = format!("{} must be {wanted}", self.described(item, span));
         self.fault("template-type", span, message)
+    }
+}
+
+/// A whole number without its type.
+fn plain(item: Item<'_>) -> Item<'_> {
+    match item {
+        Item::Wide(number) => Item::Data(Value::Int(number)),
+        other => other,
+    }
+}
+
+/// An argument as a function takes it.
+fn as_taken(value: Value, item: &Item<'_>, manner: Manner) -> Value {
+    match (manner, value) {
+        // Sprig knows durations of texts and of what arithmetic gives, and takes all other numbers for none.
+        (Manner::TakesWide, Value::Int(_) | Value::Float(_)) if !matches!(item, Item::Wide(_)) => Value::Int(0),
+        (_, value) => value,
     }
 }
 

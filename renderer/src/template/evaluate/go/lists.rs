@@ -4,6 +4,7 @@ use super::functions::Given;
 use crate::template::evaluate::Evaluator;
 use crate::template::fault::Fault;
 use crate::template::go::functions::{Native, name_of};
+use crate::template::heap::ListId;
 use crate::template::item::Item;
 use crate::template::operators::NODE;
 use crate::template::program::Span;
@@ -24,11 +25,15 @@ impl<'a> Evaluator<'a> {
                     all.append(&mut self.list_at(given, at)?);
                     self.pay(all.len() as u64 * NODE, given.span)?;
                 }
+                if all.is_empty() {
+                    return Ok(Item::Slice(ListId::NIL));
+                }
                 self.list_of(all, given.span)
             }
             native => {
                 let mut items = self.list_at(given, 0)?;
                 match native {
+                    Native::Rest | Native::Initial if items.is_empty() => Ok(Item::Slice(ListId::NIL)),
                     Native::First => Ok(items.into_iter().next().unwrap_or(Item::Unset)),
                     Native::Last => Ok(items.pop().unwrap_or(Item::Unset)),
                     Native::Rest => {

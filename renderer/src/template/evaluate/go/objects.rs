@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use reeve_renderer_objects::version::Version;
 
+use super::chart::{NEEDED, PERSON, encoded};
 use super::data::Known;
 use crate::functions::times::{self, Answer};
 use crate::template::evaluate::Evaluator;
@@ -43,6 +44,8 @@ impl<'a> Evaluator<'a> {
             (Shape::Semver, _) => Value::Text(text("String")),
             (Shape::Time, Form::Encoded) => Value::Text(text(TIME)),
             (Shape::Time, Form::Printed) => Value::from(times::printed(&text(TIME))?),
+            (Shape::Chart, _) => return self.chart_as_data(id, form),
+            (Shape::Struct(PERSON | NEEDED), Form::Encoded) => encoded(map.contents.data()?),
             (Shape::KubeVersion, Form::Printed) => {
                 Value::from(format!("{{{} {} {}}}", text("Version"), text("Major"), text("Minor")))
             }

@@ -41,6 +41,7 @@ impl<'a> Evaluator<'a> {
         match item {
             Item::Data(value) => Ok(value.is_truthy()),
             Item::Unset => Ok(false),
+            Item::Wide(number) => Ok(*number != 0),
             Item::Map(id) => {
                 self.read_whole(*id);
                 Ok(self.heap.map(*id).is_some_and(|map| !map.contents.is_empty() || map.shape != Shape::Map))
@@ -65,7 +66,7 @@ impl<'a> Evaluator<'a> {
         let subject = self.evaluate(&node.subject)?;
         let pairs: Vec<(Item<'a>, Item<'a>)> = match &subject {
             Item::Unset | Item::Data(Value::Null) => Vec::new(),
-            Item::Data(Value::Int(count)) => {
+            Item::Data(Value::Int(count)) | Item::Wide(count) => {
                 let count = u64::try_from(*count).unwrap_or(0);
                 return self.count(node, count);
             }
