@@ -17,16 +17,19 @@ pub enum Peer {
     Keda,
     /// A hook server that speaks Koordinator's protocol.
     Koordinator,
+    /// An application to scale, which speaks what applications speak.
+    Web,
 }
 
 impl Peer {
-    pub const ALL: [Peer; 3] = [Peer::Cri, Peer::Keda, Peer::Koordinator];
+    pub const ALL: [Peer; 4] = [Peer::Cri, Peer::Keda, Peer::Koordinator, Peer::Web];
 
     fn name(self) -> &'static str {
         match self {
             Peer::Cri => "cri",
             Peer::Keda => "keda",
             Peer::Koordinator => "koordinator",
+            Peer::Web => "web",
         }
     }
 

@@ -1,6 +1,6 @@
 //! A node with a resolver on it: one switch, two replicas of the data plane, and an image for applications.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU16, Ordering};
 
@@ -11,6 +11,7 @@ use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client, ResourceExt};
 use reeve_crds::ScalingRule;
 use reeve_crds::scaling_rule::status::TrafficMode;
+use reeve_tests::assets::{self, Peer};
 use reeve_tests::{Image, Node, Process, Server, eventually, until};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
@@ -18,6 +19,8 @@ use tokio::sync::OnceCell;
 /// Addresses of replicas, on the node's own network.
 const ADDRESSES: [&str; 2] = ["192.0.2.11", "192.0.2.12"];
 const SWITCH: &str = "192.0.2.10";
+/// Port of a Service where bytes are echoed.
+const BYTES: u16 = 81;
 
 pub(crate) struct Place {
     pub(crate) node: Node,
@@ -43,7 +46,7 @@ pub(crate) async fn shared() -> &'static Place {
 impl Place {
     pub(crate) async fn start() -> Self {
         let node = Node::start().await.unwrap();
-        let image = Image::busybox().unwrap().named("reeve.local/web:tests").file("/www/index.html", "hello\n");
+        let image = Image::from_binary("reeve.local/web:tests", &assets::peer(Peer::Web).unwrap()).unwrap();
         node.load(&image).unwrap();
         node.crds().await;
         node.keda_crds().await;
@@ -99,6 +102,7 @@ pub(crate) struct App {
     pub(crate) namespace: String,
     /// Leads to the Service.
     pub(crate) address: SocketAddr,
+    cluster_ip: IpAddr,
     replicas: i32,
     slow_start: u32,
 }
@@ -135,13 +139,16 @@ impl App {
         let namespace = place.node.namespace(prefix).await;
         let service: Service = serde_json::from_value(json!({
             "metadata": { "name": "web" },
-            "spec": { "selector": { "app": "web" }, "ports": [{ "name": "http", "port": 80, "targetPort": 8080 }] },
+            "spec": { "selector": { "app": "web" }, "ports": [
+                { "name": "http", "port": 80, "targetPort": 8080 },
+                { "name": "bytes", "port": BYTES, "targetPort": 9000, "appProtocol": "tcp" },
+            ] },
         }))
         .unwrap();
         let services: Api<Service> = Api::namespaced(place.client(), &namespace);
         let service = services.create(&PostParams::default(), &service).await.unwrap();
-        let cluster_ip = service.spec.unwrap().cluster_ip.unwrap();
-        let address = place.node.reach(SocketAddr::new(cluster_ip.parse().unwrap(), 80)).unwrap();
+        let cluster_ip = service.spec.unwrap().cluster_ip.unwrap().parse().unwrap();
+        let address = place.node.reach(SocketAddr::new(cluster_ip, 80)).unwrap();
         spec["services"] = json!([{ "name": "web" }]);
         if spec.get("scaleTarget").is_none() {
             spec["scaleTarget"] = json!({ "name": "web" });
@@ -149,7 +156,7 @@ impl App {
         let rule = ScalingRule::new("web", serde_json::from_value(spec).unwrap());
         let rules: Api<ScalingRule> = Api::namespaced(place.client(), &namespace);
         rules.create(&PostParams::default(), &rule).await.unwrap();
-        Self { place, namespace, address, replicas, slow_start }
+        Self { place, namespace, address, cluster_ip, replicas, slow_start }
     }
 
     /// A pod's creation time has whole seconds: only in a later one is it known to be younger than the capture.
@@ -163,7 +170,6 @@ impl App {
     }
 
     pub(crate) async fn deploy(&self) {
-        let command = format!("sleep {}; exec httpd -f -p 8080 -h /www", self.slow_start);
         let deployment: Deployment = serde_json::from_value(json!({
             "metadata": { "name": "web" },
             "spec": {
@@ -177,7 +183,7 @@ impl App {
                             "name": "web",
                             "image": self.place.image.name(),
                             "imagePullPolicy": "Never",
-                            "command": ["sh", "-c", command],
+                            "args": [format!("-delay={}s", self.slow_start)],
                             "readinessProbe": { "httpGet": { "path": "/", "port": 8080 }, "periodSeconds": 1 },
                         }],
                     },
@@ -186,6 +192,11 @@ impl App {
         }))
         .unwrap();
         self.deployments().create(&PostParams::default(), &deployment).await.unwrap();
+    }
+
+    /// Leads to the port of the Service where bytes are echoed.
+    pub(crate) fn bytes(&self) -> SocketAddr {
+        self.place.node.reach(SocketAddr::new(self.cluster_ip, BYTES)).unwrap()
     }
 
     pub(crate) fn rules(&self) -> Api<ScalingRule> {

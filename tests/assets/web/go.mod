@@ -1,0 +1,3 @@
+module reeve.dev/tests/web
+
+go 1.25.0
