@@ -1,8 +1,8 @@
 //! `ScalingRule`: when a target sleeps, how it is woken, how requests are held, and when the resolver leaves the path.
 //!
 //! Rendered from Git; its status is written by the resolver. How requests are answered is in `scaling_rule::traffic`,
-//! who else scales in `scaling_rule::keda`, when the resolver leaves the path in `scaling_rule::path`, what was seen in
-//! `scaling_rule::status`.
+//! who else scales in `scaling_rule::keda`, when the resolver leaves the path in `scaling_rule::path`, by what it is led there
+//! in `scaling_rule::switch`, what was seen in `scaling_rule::status`.
 
 use kube::CustomResource;
 use schemars::JsonSchema;
@@ -16,6 +16,7 @@ use crate::selector::Selector;
 pub mod keda;
 pub mod path;
 pub mod status;
+pub mod switch;
 pub mod traffic;
 
 /// What the resolver puts into the selector of a Service that it captures: no pod has it, and all else of the selector
@@ -25,6 +26,7 @@ pub const CAPTURE_KEY: &str = "reeve.dev/captured";
 use keda::Keda;
 use path::{HandOver, Readiness};
 pub use status::ScalingRuleStatus;
+use switch::Switch;
 use traffic::{Answer, Hold, Traffic};
 
 /// When a target sleeps, how it is woken, how requests are held, and when the resolver leaves the path.
@@ -93,6 +95,18 @@ use traffic::{Answer, Hold, Traffic};
         "leave spec.scaleTarget as it was, set or unset: for another target create another ScalingRule and delete this one",
     ),
     rule(
+        "has(self.switch) == has(oldSelf.switch)",
+        "leave spec.switch set or unset as it was: create another ScalingRule and delete this one",
+    ),
+    rule(
+        "!has(self.switch) || !has(self.selector)",
+        "write spec.services: a rule with spec.selector cannot name routes",
+    ),
+    rule(
+        "!has(self.switch) || !has(self.switch.virtualService.delegate) || !self.switch.virtualService.delegate || (has(self.services) && self.services.size() == 1)",
+        "write one Service in spec.services: the route of a delegate leads to one",
+    ),
+    rule(
         "!has(self.replicas.max) || self.replicas.max <= self.replicas.wake || has(self.keda)",
         "add spec.keda, or write spec.replicas.max no higher than spec.replicas.wake: above wake it is KEDA that scales",
     ),
@@ -159,6 +173,9 @@ pub struct ScalingRuleSpec {
     /// When the resolver leaves the path and when it comes back to look.
     #[serde(default)]
     pub hand_over: HandOver,
+    /// By what traffic is led to the resolver. Without it by the endpoints of the Services.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub switch: Option<Switch>,
     /// The KEDA object of this rule. Without it Reeve alone scales, between zero and replicas.wake.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keda: Option<Keda>,

@@ -146,6 +146,11 @@ pub(crate) fn keda_crds() -> Result<PathBuf> {
     released::keda_crds()
 }
 
+/// The folder with Istio's CRDs, as Istio has released them.
+pub(crate) fn istio_crds() -> Result<PathBuf> {
+    released::istio_crds()
+}
+
 /// What Reeve's images are made of: the pins, and the packages with their files; fetched when they are missing.
 pub(crate) fn image_packages() -> Result<(Pins, BTreeMap<String, Package>)> {
     packages::find(&cache_base()?)

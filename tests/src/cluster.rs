@@ -133,11 +133,15 @@ impl Cluster {
         self.install_crds(&folder).await;
     }
 
+    /// Installs Istio's CRDs as Istio has released them, likewise. Istio itself is not there.
+    pub async fn istio_crds(&self) {
+        let folder = assets::istio_crds().unwrap_or_else(|error| panic!("cannot get Istio's CRDs: {error:#}"));
+        self.install_crds(&folder).await;
+    }
+
     async fn install_crds(&self, folder: &Path) {
         let api: Api<CustomResourceDefinition> = Api::all(self.client());
-        for file in std::fs::read_dir(folder).expect("no folder of CRDs").flatten().map(|entry| entry.path()) {
-            let text = std::fs::read_to_string(&file).expect("cannot read a CRD");
-            let crd: CustomResourceDefinition = serde_yaml::from_str(&text).expect("not a CRD");
+        for crd in crds_in(folder) {
             let params = PatchParams::apply("reeve-tests").force();
             api.patch(&crd.name_any(), &params, &Patch::Apply(&crd)).await.expect("cannot apply a CRD");
             let established = |crd: &CustomResourceDefinition| {
@@ -146,6 +150,22 @@ impl Cluster {
             until(&api, &crd.name_any(), "the CRD is established", established).await;
         }
     }
+}
+
+/// All that the YAML files of a folder define, of which one file may define several.
+fn crds_in(folder: &Path) -> Vec<CustomResourceDefinition> {
+    let mut found = Vec::new();
+    for file in std::fs::read_dir(folder).expect("no folder of CRDs").flatten().map(|entry| entry.path()) {
+        if file.extension().is_none_or(|end| end != "yaml") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&file).expect("cannot read a CRD");
+        for document in serde_yaml::Deserializer::from_str(&text) {
+            let crd: Option<CustomResourceDefinition> = serde::Deserialize::deserialize(document).expect("not a CRD");
+            found.extend(crd);
+        }
+    }
+    found
 }
 
 enum Shared {

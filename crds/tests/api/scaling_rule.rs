@@ -8,8 +8,16 @@ use super::node_hook::cases_of_selector;
 use super::subject::{Subject, conditions};
 
 pub(super) fn subject() -> Subject {
-    let cases =
-        [identity_cases(), selector_cases(), replica_cases(), answer_cases(), window_cases(), path_cases()].concat();
+    let cases = [
+        identity_cases(),
+        selector_cases(),
+        switch_cases(),
+        replica_cases(),
+        answer_cases(),
+        window_cases(),
+        path_cases(),
+    ]
+    .concat();
     Subject::new::<ScalingRule>(
         true,
         json!({ "services": [{ "name": "web" }], "keda": {}, "answers": [{ "name": "probe", "path": "/" }] }),
@@ -54,6 +62,9 @@ fn spec() -> Value {
             "after": "5s",
             "lookAfter": "1m",
             "lookAfterMax": "30m"
+        },
+        "switch": {
+            "virtualService": { "name": "web", "routes": ["main"], "delegate": false, "settle": "10s" }
         },
         "keda": keda(),
         "suspend": false
@@ -122,7 +133,7 @@ fn status() -> Value {
 fn selector_cases() -> Vec<Case> {
     cases_of_selector(
         "spec.selector",
-        |selector| json!({ "services": null, "scaleTarget": null, "selector": selector }),
+        |selector| json!({ "services": null, "scaleTarget": null, "switch": null, "selector": selector }),
     )
 }
 
@@ -131,13 +142,13 @@ fn identity_cases() -> Vec<Case> {
     let either = "write either spec.services or spec.selector; selector: {} means every Service of the namespace";
     let found = "leave spec.scaleTarget out: a rule with spec.selector finds the targets by itself";
     let kept = "leave spec.selector set or unset as it was: create another ScalingRule and delete this one";
-    let selecting = json!({ "services": null, "scaleTarget": null, "selector": {} });
+    let selecting = json!({ "services": null, "scaleTarget": null, "switch": null, "selector": {} });
     vec![
         case("a rule lists Services or chooses them", "spec", either)
             .refuses(json!({ "services": [] }))
             .accepts(selecting.clone()),
         case("a rule that chooses finds its targets", "spec", found)
-            .refuses(json!({ "services": null, "selector": {} }))
+            .refuses(json!({ "services": null, "switch": null, "selector": {} }))
             .accepts(selecting.clone()),
         case("a rule goes on choosing", "spec", kept)
             .given(selecting)
@@ -157,6 +168,42 @@ fn identity_cases() -> Vec<Case> {
         )
         .refuses_change(json!({ "scaleTarget": { "name": "api" } }))
         .accepts(json!({ "suspend": true })),
+    ]
+}
+
+fn switch_cases() -> Vec<Case> {
+    let by_routes = |more: Value| {
+        let mut switch = json!({ "name": "web", "routes": null });
+        for (key, value) in more.as_object().into_iter().flatten() {
+            switch[key] = value.clone();
+        }
+        json!({ "switch": { "virtualService": switch } })
+    };
+    let kept = "leave spec.switch set or unset as it was: create another ScalingRule and delete this one";
+    let chosen = "write spec.services: a rule with spec.selector cannot name routes";
+    let one = "write one Service in spec.services: the route of a delegate leads to one";
+    let named = "leave routes out: a VirtualService that is made as a delegate has one route";
+    let name = "leave spec.switch.virtualService.name as it was: for another one create another ScalingRule and delete this one";
+    let mut choosing = by_routes(json!({}));
+    (choosing["services"], choosing["scaleTarget"], choosing["selector"]) = (Value::Null, Value::Null, json!({}));
+    let mut two = by_routes(json!({ "delegate": true }));
+    two["services"] = json!([{ "name": "web" }, { "name": "api" }]);
+    vec![
+        case("a rule goes on switching by what it did", "spec", kept)
+            .given(by_routes(json!({})))
+            .refuses_change(json!({ "switch": null }))
+            .accepts(json!({ "idleAfter": "10m" })),
+        case("a rule that chooses has no routes", "spec", chosen).refuses(choosing).accepts(by_routes(json!({}))),
+        case("a delegate leads to one Service", "spec", one)
+            .refuses(two)
+            .accepts(by_routes(json!({ "delegate": true }))),
+        case("a delegate has one route", "spec.switch.virtualService", named)
+            .refuses(by_routes(json!({ "delegate": true, "routes": ["main"] })))
+            .accepts(by_routes(json!({ "routes": ["main"] }))),
+        case("a rule keeps its VirtualService", "spec.switch.virtualService.name", name)
+            .given(by_routes(json!({})))
+            .refuses_change(by_routes(json!({ "name": "api" })))
+            .accepts(by_routes(json!({ "routes": ["main"] }))),
     ]
 }
 

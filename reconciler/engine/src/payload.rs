@@ -16,6 +16,7 @@ mod delegated;
 mod ignored;
 mod options;
 mod pointer;
+mod routes;
 
 pub use delegated::delegated;
 pub use ignored::{ignored_by, without};

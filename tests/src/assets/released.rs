@@ -18,6 +18,8 @@ const KEDA_MOD: &str = include_str!("../../assets/keda/go.mod");
 const KEDA: &str = "github.com/kedacore/keda/v2";
 /// The newest that speaks to the dockerd of Debian 12.
 const CRI_DOCKERD: &str = "v0.3.17";
+/// The module with the kinds of Istio, and its version.
+const ISTIO: (&str, &str) = ("istio.io/api", "v1.29.2");
 /// Pins Dapr.
 const DAPRD_MOD: &str = include_str!("../../assets/daprd/go.mod");
 
@@ -191,6 +193,11 @@ fn build_from_history(commit: &str, output: &Path, target: &Path) -> Command {
 /// The folder with KEDA's CRDs, as KEDA has released them.
 pub(super) fn keda_crds() -> Result<PathBuf> {
     Ok(module_folder(KEDA, pinned(KEDA_MOD, KEDA))?.join("config/crd/bases"))
+}
+
+/// The folder with Istio's CRDs, as Istio has released them.
+pub(super) fn istio_crds() -> Result<PathBuf> {
+    Ok(module_folder(ISTIO.0, ISTIO.1)?.join("kubernetes"))
 }
 
 /// The folder of a module at a version, fetched through the module proxy. Its own `go.mod` and `go.sum` count there.

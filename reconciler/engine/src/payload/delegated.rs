@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use reeve_crds::annotation::DAPR_RESTART;
+use reeve_crds::scaling_rule::switch::{destinations, service_of_host};
 use reeve_crds::scaling_rule::{CAPTURE_KEY, RuleMode, ScalingRuleSpec};
 use reeve_crds::{GROUP, ObjectRef};
 use serde::Deserialize as _;
@@ -58,9 +59,16 @@ impl Found {
             Some(target) => vec![local(group(&target.api_version), &target.kind, &target.name)],
             None => behind_services(rule, spec, objects),
         };
-        for service in services_of(rule, spec, objects) {
-            // The selector itself stays Git's, also while it is captured.
-            self.add(local("", "Service", service), &["spec", "selector", CAPTURE_KEY]);
+        match &spec.switch {
+            Some(switch) => {
+                self.add_routes(&local(ISTIO, "VirtualService", &switch.virtual_service.name), spec, objects);
+            }
+            None => {
+                for service in services_of(rule, spec, objects) {
+                    // The selector itself stays Git's, also while it is captured.
+                    self.add(local("", "Service", service), &["spec", "selector", CAPTURE_KEY]);
+                }
+            }
         }
         let adopts = spec.keda.as_ref().is_some_and(|keda| keda.adopt);
         for target in targets {
@@ -79,6 +87,25 @@ impl Found {
         }
     }
 }
+
+impl Found {
+    /// Of a captured route its host; all else of it stays Git's.
+    fn add_routes(&mut self, routes: &ObjectRef, spec: &ScalingRuleSpec, objects: &[(ObjectRef, &Value)]) {
+        let Some(switch) = spec.switch.as_ref().map(|switch| &switch.virtual_service) else { return };
+        let Some((_, object)) = objects.iter().find(|(key, _)| key == routes) else { return };
+        let is_covered = |host: &str| {
+            let service = service_of_host(host, &routes.namespace);
+            service.is_some_and(|service| spec.services.iter().any(|one| one.name == service))
+        };
+        for one in destinations(object.pointer("/spec/http")) {
+            if switch.leads(one.route) && is_covered(one.host) {
+                self.add(routes.clone(), &one.way_to_host().each_ref().map(String::as_str));
+            }
+        }
+    }
+}
+
+const ISTIO: &str = "networking.istio.io";
 
 /// What a rule sets of a `ScaledJob`.
 const SET_OF_A_JOB: [&str; 6] =

@@ -9,7 +9,7 @@ use reeve_crds::runtime::policy::IgnoredFields;
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use super::{Pointer, PointerError};
+use super::{Pointer, PointerError, routes};
 use crate::fields::{Manager, Owners, Paths, Sets, Step, fit};
 
 /// The fields of an object that its runtime's policy ignores.
@@ -27,8 +27,15 @@ pub fn ignored_by(policy: &[IgnoredFields], object: &ObjectRef) -> Result<Vec<Po
 /// What is sent instead of `desired`, given what lives, with its `managedFields`. An object that is not there yet gets
 /// the fields as its first values.
 pub fn without(desired: &Value, live: Option<&Value>, paths: &[Pointer], us: &Manager) -> Value {
+    let Some(live) = live.filter(|_| !paths.is_empty()) else { return desired.clone() };
+    if let Some((desired, paths)) = routes::lead(desired, live, paths) {
+        return leave_out(&desired, live, &paths, us);
+    }
+    leave_out(desired, live, paths, us)
+}
+
+fn leave_out(desired: &Value, live: &Value, paths: &[Pointer], us: &Manager) -> Value {
     let mut payload = desired.clone();
-    let Some(live) = live.filter(|_| !paths.is_empty()) else { return payload };
     let managed = live.pointer("/metadata/managedFields").map(Vec::<ManagedFieldsEntry>::deserialize);
     // Who owns what is not known: then nothing is given up.
     let Some(Ok(managed)) = managed else {

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Service;
-use kube::api::{Patch, PatchParams};
+use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams};
 use reeve_crds::State;
 use reeve_crds::scaling_rule::CAPTURE_KEY;
 use reeve_tests::until;
@@ -97,6 +97,60 @@ async fn what_a_rule_left_to_others_is_taken_back_when_the_rule_leaves_git() {
     fixture.drop_component("rule");
     fixture.push();
     fixture.selects("shop", false).await;
+}
+
+/// A VirtualService whose first route leads to `web`, once a timeout is another.
+fn routes(timeout: &str) -> String {
+    format!(
+        "apiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {{ name: site }}\nspec:\n  hosts: [shop.example.com]\n  http:\n  - name: main\n    timeout: {timeout}\n    route: [{{ destination: {{ host: web }} }}]\n---\n"
+    )
+}
+
+#[tokio::test]
+async fn gits_own_change_of_a_captured_route_counts_and_the_capture_stays() {
+    let fixture = Fixture::new("routes").await;
+    fixture.cluster.istio_crds().await;
+    let rule = RULE.trim_end_matches("---\n").to_owned() + "  switch: { virtualService: { name: site } }\n---\n";
+    fixture.component("web", "1.0.0", &(service("web") + &rule + &routes("1s")));
+    fixture.write("charts/web/1.0.0/health.yaml", &healthy("reeve.dev/v1alpha1, kind: ScalingRule"));
+    let first = fixture.push();
+    fixture.follow().await;
+    let _reeve = fixture.reeve();
+    fixture.applied(&first).await;
+
+    let kind = ApiResource::from_gvk(&GroupVersionKind::gvk("networking.istio.io", "v1", "VirtualService"));
+    let sites = Api::<DynamicObject>::namespaced_with(fixture.cluster.client(), &fixture.target, &kind);
+    let lead = |host: &str| {
+        let path = "/spec/http/0/route/0/destination/host";
+        Patch::<DynamicObject>::Json(
+            serde_json::from_value(json!([{ "op": "replace", "path": path, "value": host }])).unwrap(),
+        )
+    };
+    let resolver = PatchParams { field_manager: Some("reeve-resolver".to_owned()), ..PatchParams::default() };
+    sites.patch("site", &resolver, &lead("web-reeve-door")).await.unwrap();
+    let says = |host: &'static str, timeout: &'static str| {
+        let sites = sites.clone();
+        async move {
+            until(&sites, "site", &format!("it leads to {host} within {timeout}"), |site| {
+                let route = &site.data["spec"]["http"][0];
+                route["route"][0]["destination"]["host"] == host && route["timeout"] == timeout
+            })
+            .await;
+        }
+    };
+    fixture.write("charts/web/1.1.0/health.yaml", &healthy("reeve.dev/v1alpha1, kind: ScalingRule"));
+    fixture.component("web", "1.1.0", &(service("web") + &rule + &routes("2s")));
+    let second = fixture.push();
+    fixture.applied(&second).await;
+    says("web-reeve-door", "2s").await;
+
+    sites.patch("site", &resolver, &lead("web")).await.unwrap();
+    fixture.component("other", "1.0.0", &config("other", "x"));
+    let third = fixture.push();
+    fixture.applied(&third).await;
+    says("web", "2s").await;
+    let web = fixture.component_is("web", State::Ready, "Succeeded").await;
+    assert_eq!(web.status.and_then(|status| status.drift), None, "neither is drift");
 }
 
 #[tokio::test]

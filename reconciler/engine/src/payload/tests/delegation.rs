@@ -34,6 +34,59 @@ fn a_rule_takes_the_replicas_of_its_target_and_the_selector_of_its_services() {
     );
 }
 
+fn site(routes: &Value) -> Value {
+    json!({
+        "apiVersion": "networking.istio.io/v1", "kind": "VirtualService",
+        "metadata": { "name": "site", "namespace": "shop" }, "spec": { "hosts": ["shop.example.com"], "http": routes },
+    })
+}
+
+fn to(name: &str, host: &str) -> Value {
+    json!({ "name": name, "route": [{ "destination": { "host": host } }] })
+}
+
+fn routing(switch: &Value) -> Value {
+    rule(&json!({
+        "services": [{ "name": "web" }], "scaleTarget": { "name": "web" }, "switch": { "virtualService": switch },
+    }))
+}
+
+#[test]
+fn a_rule_takes_the_hosts_of_the_routes_that_it_names_and_leaves_its_services_alone() {
+    let site = site(&json!([to("api", "web"), to("main", "web.shop.svc.cluster.local"), to("more", "web.other")]));
+    let replicas = "Deployment shop/web: /spec/replicas";
+    let named = [routing(&json!({ "name": "site", "routes": ["main"] })), site.clone()];
+    assert_eq!(told(&named), [replicas, "VirtualService shop/site: /spec/http/1/route/0/destination/host"]);
+    let all = [routing(&json!({ "name": "site" })), site];
+    let both = "VirtualService shop/site: /spec/http/0/route/0/destination/host /spec/http/1/route/0/destination/host";
+    assert_eq!(told(&all), [replicas, both], "a Service of another namespace is none of the rule's");
+    assert_eq!(told(&[routing(&json!({ "name": "elsewhere" }))]), [replicas]);
+}
+
+#[test]
+fn git_changes_routes_of_which_one_is_captured() {
+    let rule = routing(&json!({ "name": "site", "routes": ["main"] }));
+    let sent = |git: &Value, lives: &Value, owner: &str| {
+        let git = site(git);
+        let paths = &delegated(&[rule.clone(), git.clone()])[&object_ref(&git)];
+        let operation = if owner == "reeve-resolver" { "Update" } else { "Apply" };
+        let lives = live(&site(lives)["spec"], &[(owner, operation, json!({ "f:http": {} }))]);
+        without(&git, Some(&lives), paths, &manager())["spec"].get("http").cloned()
+    };
+    let git = json!([to("api", "api"), to("main", "web")]);
+    let captured = json!([to("api", "api"), to("main", "web-reeve-door")]);
+    assert_eq!(sent(&git, &captured, "reeve-resolver"), None, "nothing of it is to be changed");
+    let mut more = git.clone();
+    more[1]["timeout"] = json!("3s");
+    more[0] = to("first", "web");
+    let led = sent(&more, &captured, "reeve-resolver").unwrap();
+    assert_eq!((&led[1]["route"], &led[1]["timeout"]), (&captured[1]["route"], &json!("3s")), "and the capture stays");
+    assert_eq!(led[0], more[0], "a route that the rule does not name is Git's alone");
+    assert_eq!(sent(&git, &git, "reeve-resolver"), None, "given back");
+    assert_eq!(sent(&more, &git, "reeve-resolver"), Some(more.clone()));
+    assert_eq!(sent(&git, &git, "reeve:fleet/eu"), Some(git.clone()), "never captured");
+}
+
 #[test]
 fn a_rule_that_chooses_takes_what_it_may_choose_by_its_labels() {
     let object = |kind: &str, version: &str, name: &str, spec: Value| {
