@@ -5,6 +5,7 @@
 
 pub mod args;
 pub mod data_plane;
+mod protocol;
 pub mod report;
 mod scaler;
 pub mod switch;

@@ -16,6 +16,7 @@ use crate::scaler::Offers;
 
 mod controller;
 mod execute;
+mod istio;
 mod keda;
 pub mod machine;
 mod names;

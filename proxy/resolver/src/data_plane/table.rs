@@ -8,6 +8,7 @@ use reeve_crds::ScalingRule;
 use reeve_crds::scaling_rule::status::ResolverPort;
 
 use super::settings::Settings;
+use crate::protocol::is_raw;
 use crate::report::SERVICE_LABEL;
 
 /// What a replica does for one rule.
@@ -62,27 +63,6 @@ fn compile_lane(port: &ResolverPort, slices: &[&EndpointSlice]) -> Option<LaneTa
     }
     let raw = port.app_protocol.as_deref().is_some_and(is_raw);
     Some(LaneTable { service: port.service.clone(), port: u16::try_from(port.port).ok()?, raw, pods })
-}
-
-/// Names by which Services say that they speak something over TCP that is not HTTP. TLS is known by how it begins.
-fn is_raw(app_protocol: &str) -> bool {
-    const RAW: [&str; 14] = [
-        "tcp",
-        "tls",
-        "amqp",
-        "kafka",
-        "ldap",
-        "mongo",
-        "mongodb",
-        "mqtt",
-        "mysql",
-        "nats",
-        "postgres",
-        "postgresql",
-        "redis",
-        "ssh",
-    ];
-    RAW.iter().any(|raw| app_protocol.eq_ignore_ascii_case(raw))
 }
 
 fn service_of(slice: &EndpointSlice) -> Option<&str> {

@@ -18,6 +18,8 @@ use super::snapshot::Snapshot;
 use super::{names, probe};
 use crate::scaler::is_scaled_job;
 
+mod istio_edge;
+
 /// Something could not be done; it is tried again.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SwitchError {
@@ -101,17 +103,26 @@ impl Edge {
     }
 
     pub(super) async fn ensure_shadows(&self, snapshot: &Snapshot) -> Result<(), SwitchError> {
-        let api: Api<Service> = self.api(snapshot);
         for service in &snapshot.services {
             let shadow = objects::shadow(service, &snapshot.rule.name_any(), &snapshot.owner());
-            let mut object = serde_json::to_value(&shadow).unwrap_or_default();
-            object["apiVersion"] = json!("v1");
-            object["kind"] = json!("Service");
-            let params = PatchParams::apply(names::FIELD_MANAGER).force();
-            let applied = api.patch(&shadow.name_any(), &params, &Patch::Apply(&object)).await;
-            applied.map_err(failed("apply the shadow Service", shadow.name_any()))?;
+            self.apply_service(snapshot, "apply the shadow Service", &shadow).await?;
         }
-        Ok(())
+        self.ensure_doors(snapshot).await
+    }
+
+    async fn apply_service(
+        &self,
+        snapshot: &Snapshot,
+        doing: &'static str,
+        service: &Service,
+    ) -> Result<(), SwitchError> {
+        let api: Api<Service> = self.api(snapshot);
+        let mut object = serde_json::to_value(service).unwrap_or_default();
+        object["apiVersion"] = json!("v1");
+        object["kind"] = json!("Service");
+        let params = PatchParams::apply(names::FIELD_MANAGER).force();
+        let applied = api.patch(&service.name_any(), &params, &Patch::Apply(&object)).await;
+        applied.map(drop).map_err(failed(doing, service.name_any()))
     }
 
     pub(super) async fn write_slices(&self, snapshot: &Snapshot, resolvers: &[Resolver]) -> Result<(), SwitchError> {
@@ -149,6 +160,9 @@ impl Edge {
 
     /// Each Service is read right before: a key is added to the selector that stands there now.
     pub(super) async fn capture(&self, snapshot: &Snapshot, now: Timestamp) -> Result<(), SwitchError> {
+        if snapshot.routes().is_some() {
+            return self.lead_routes(snapshot, Some(now)).await;
+        }
         let rule = snapshot.rule.name_any();
         self.patch_services(snapshot, "capture the Service", |service| {
             let free = objects::captured_by(service).is_none();
@@ -158,6 +172,9 @@ impl Edge {
     }
 
     pub(super) async fn release(&self, snapshot: &Snapshot) -> Result<(), SwitchError> {
+        if snapshot.routes().is_some() {
+            return self.lead_routes(snapshot, None).await;
+        }
         let rule = snapshot.rule.name_any();
         self.patch_services(snapshot, "release the Service", |service| {
             let ours = objects::captured_by(service) == Some(rule.as_str());
@@ -187,9 +204,14 @@ impl Edge {
         Ok(())
     }
 
-    /// Whether fresh connections to the Services' addresses all reach the resolver.
+    /// Whether fresh connections to the Services' addresses all reach the resolver. Where routes lead there these are the
+    /// doors' addresses, and the time that proxies take to follow a route must be over.
     pub(super) async fn probe(&self, snapshot: &Snapshot, nonce: u64) -> bool {
-        let addresses: Vec<SocketAddr> = snapshot.services.iter().flat_map(|service| addresses(service)).collect();
+        let fronts = if snapshot.routes().is_some() { &snapshot.doors } else { &snapshot.services };
+        if !istio_edge::are_settled(snapshot, Timestamp::now()) {
+            return false;
+        }
+        let addresses: Vec<SocketAddr> = fronts.iter().flat_map(|service| addresses(service)).collect();
         probe::is_captured(&addresses, nonce).await
     }
 
@@ -275,12 +297,13 @@ impl Edge {
     /// Nothing of ours remains; only then may the rule go.
     pub(super) async fn finish(&self, snapshot: &Snapshot) -> Result<(), SwitchError> {
         let api: Api<Service> = self.api(snapshot);
-        for shadow in &snapshot.shadows {
-            let deleted = api.delete(&shadow.name_any(), &DeleteParams::default()).await;
+        for ours in snapshot.shadows.iter().chain(&snapshot.doors) {
+            let deleted = api.delete(&ours.name_any(), &DeleteParams::default()).await;
             if !is_missing(&deleted) {
-                deleted.map_err(failed("delete the shadow Service", shadow.name_any()))?;
+                deleted.map_err(failed("delete the Service", ours.name_any()))?;
             }
         }
+        self.delete_slices(snapshot).await?;
         self.set_finalizer(snapshot, false).await
     }
 

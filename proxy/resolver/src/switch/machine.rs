@@ -90,8 +90,8 @@ impl Machine {
         o: &Observed,
         now: Timestamp,
     ) -> Self {
-        let derived = || match (o.capture, o.slice, o.replicas) {
-            (Extent::None, Slice::Absent, _) => TrafficMode::Direct,
+        let derived = || match (o.capture, o.slice_leads(), o.replicas) {
+            (Extent::None, false, _) => TrafficMode::Direct,
             (_, _, Some(0)) => TrafficMode::Asleep,
             _ => TrafficMode::Entering,
         };
@@ -200,7 +200,7 @@ impl Machine {
             | TrafficMode::Waking
             | TrafficMode::HandingOver => true,
         };
-        by_mode || o.capture != Extent::None || o.slice != Slice::Absent
+        by_mode || o.capture != Extent::None || o.slice_leads()
     }
 
     fn direct(&mut self, o: &Observed, now: Timestamp) -> Vec<Effect> {
@@ -317,7 +317,7 @@ fn out_of_path(o: &Observed) -> Vec<Effect> {
     if o.capture != Extent::None {
         return vec![Effect::Release];
     }
-    if o.slice != Slice::Absent && (o.direct_pods > 0 || o.resolvers == Some(0)) {
+    if o.slice_leads() && (o.direct_pods > 0 || o.resolvers == Some(0)) {
         return vec![Effect::DeleteSlice];
     }
     Vec::new()

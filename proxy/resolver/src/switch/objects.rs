@@ -109,9 +109,11 @@ pub(super) fn is_shadow(found: &Service, wanted: &Service) -> bool {
     labelled && selector(found) == selector(wanted) && ports(found) == ports(wanted)
 }
 
-/// Our slice of a Service for one family of addresses: every resolver that may take its traffic.
+/// Our slice of a Service for one family of addresses: every resolver that may take its traffic. It belongs to `front`: the
+/// Service, or its door.
 pub(super) fn slice(
     service: &Service,
+    front: &str,
     family: &str,
     rule: &str,
     owner: &OwnerReference,
@@ -127,11 +129,10 @@ pub(super) fn slice(
             app_protocol: port.app_protocol.clone(),
         })
     };
-    let labels =
-        [(names::SERVICE_NAME, name.as_str()), (names::MANAGED_BY, names::SLICE_MANAGER), (names::SLICE_LABEL, rule)];
+    let labels = [(names::SERVICE_NAME, front), (names::MANAGED_BY, names::SLICE_MANAGER), (names::SLICE_LABEL, rule)];
     EndpointSlice {
         metadata: ObjectMeta {
-            name: Some(names::slice(&name, family)),
+            name: Some(names::slice(front, family)),
             namespace: service.namespace(),
             labels: Some(labels.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect()),
             owner_references: Some(vec![owner.clone()]),
@@ -169,6 +170,15 @@ pub(super) fn is_slice(found: &EndpointSlice, wanted: &EndpointSlice) -> bool {
         && found.labels() == wanted.labels()
 }
 
+/// Why no pods of a Service can be found, if so.
+pub(super) fn without_pods(service: &Service) -> Option<String> {
+    let name = service.name_any();
+    if service.spec.as_ref()?.type_.as_deref() == Some("ExternalName") {
+        return Some(format!("Service {name} is an ExternalName"));
+    }
+    selector(service).is_empty().then(|| format!("Service {name} has no selector"))
+}
+
 /// Why a Service cannot be captured, if so.
 pub(super) fn unsupported(service: &Service) -> Option<String> {
     let name = service.name_any();
@@ -176,11 +186,8 @@ pub(super) fn unsupported(service: &Service) -> Option<String> {
     if spec.cluster_ip.as_deref() == Some("None") {
         return Some(format!("Service {name} is headless: its clients connect to pods by themselves"));
     }
-    if spec.type_.as_deref() == Some("ExternalName") {
-        return Some(format!("Service {name} is an ExternalName"));
-    }
-    if selector(service).is_empty() {
-        return Some(format!("Service {name} has no selector"));
+    if let Some(problem) = without_pods(service) {
+        return Some(problem);
     }
     if spec.session_affinity.as_deref() == Some("ClientIP") {
         return Some(format!(

@@ -90,6 +90,10 @@ impl Controller {
             self.select(&snapshot).await?;
             return Ok(Next::At(None));
         }
+        // Not known is not none: what leads here is left as it is.
+        if snapshot.rule.spec.switch.is_some() && snapshot.istio.is_installed.is_none() {
+            return Ok(Next::At(Some(soon())));
+        }
         let is_polled = |named: &WorkloadRef| !target::is_watched(named) && !is_scaled_job(named);
         if let Some(named) = snapshot.target.reference.clone().filter(is_polled) {
             snapshot.target.replicas = self.edge.replicas(&snapshot, &named).await?;

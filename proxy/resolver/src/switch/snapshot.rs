@@ -10,9 +10,11 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::ResourceExt;
 use reeve_crds::scaling_rule::path::HandOverPolicy;
 use reeve_crds::scaling_rule::status::{ResolverPort, TrafficMode};
+use reeve_crds::scaling_rule::switch::door;
 use reeve_crds::scaling_rule::{RuleMode, ScalingRuleSpec};
 use reeve_crds::{ScalingRule, annotation};
 
+use super::istio;
 use super::keda::{self, KedaState, Plan, ScaledJob, ScaledObject, Surroundings};
 use super::machine::{Asked, Extent, HandOver, Intent, Observed, Policy, SleepBy, Slice};
 use super::objects::{self, Resolver};
@@ -21,6 +23,10 @@ use super::target::Target;
 use super::{names, windows};
 use crate::report::{RULE_LABEL, RuleKey, SERVICE_LABEL};
 use crate::scaler::is_scaled_job;
+
+mod routes;
+
+pub(super) use routes::IstioObjects;
 
 /// How long KEDA may take beside its interval.
 const KEDA_SLACK: std::time::Duration = std::time::Duration::from_secs(5);
@@ -33,7 +39,11 @@ pub(super) struct Snapshot {
     pub services: Vec<Arc<Service>>,
     /// Shadow Services of the rule.
     pub shadows: Vec<Arc<Service>>,
-    /// Slices of the rule's Services and of their shadows.
+    /// Doors of the rule's Services.
+    pub doors: Vec<Arc<Service>>,
+    /// What Istio has for the rule, if it names routes.
+    pub istio: IstioObjects,
+    /// Slices of the rule's Services, of their shadows and of their doors.
     pub slices: Vec<Arc<EndpointSlice>>,
     pub target: Target,
     /// Services that lead to the target and are in no rule.
@@ -84,6 +94,13 @@ impl Snapshot {
         if let Some(service) = self.rule.spec.services.iter().map(|service| &service.name).find(|name| missing(name)) {
             return Some(format!("there is no Service {service}"));
         }
+        if let Some(routes) = self.routes() {
+            return self
+                .services
+                .iter()
+                .find_map(|service| objects::without_pods(service))
+                .or_else(|| self.unroutable(&routes));
+        }
         let mine = self.rule.name_any();
         let taken = |service: &&Arc<Service>| objects::captured_by(service).is_some_and(|rule| rule != mine);
         if let Some(service) = self.services.iter().find(taken) {
@@ -91,6 +108,15 @@ impl Snapshot {
             return Some(format!("Service {} is captured by the rule {rule}", service.name_any()));
         }
         self.services.iter().find_map(|service| objects::unsupported(service))
+    }
+
+    /// What leads to the target beside the rule and keeps it awake, if anything does.
+    pub(super) fn uncovered_ways(&self) -> Option<String> {
+        if !self.uncovered.is_empty() {
+            let names = self.uncovered.join(", ");
+            return Some(format!("{names} lead to the target too and are in no rule: it does not sleep"));
+        }
+        self.routes()?.uncovered()
     }
 
     /// All that the machine decides by.
@@ -104,9 +130,10 @@ impl Snapshot {
             shadow: self.has_shadows(),
             ready_pods: self.fewest(|service| self.ready(service, true)),
             direct_pods: self.fewest(|service| self.ready(service, false)),
-            direct_endpoints: self.direct_endpoints(),
-            capture: self.capture(),
+            direct_endpoints: if self.routes().is_some() { 0 } else { self.direct_endpoints() },
+            capture: self.routes().map_or_else(|| self.capture(), |routes| routes.extent()),
             slice: self.slice(usable.as_deref()),
+            routes_settle: self.routes().map(|routes| istio::settle(routes.switch)),
             resolvers: usable.map(|usable| usable.len()),
             traffic: epoch.and_then(|epoch| replicas.traffic(&self.key(), epoch, now)),
             held,
@@ -178,7 +205,7 @@ impl Snapshot {
             sleep_by: self.sleep_by(),
             hand_over: hand_over(spec),
             asked: self.asked(),
-            keep_awake: !self.uncovered.is_empty() || self.kept_awake(now).is_some(),
+            keep_awake: self.uncovered_ways().is_some() || self.kept_awake(now).is_some(),
         }
     }
 
@@ -222,6 +249,7 @@ impl Snapshot {
                 let found = self.shadows.iter().find(|shadow| shadow.name_any() == wanted.name_any());
                 found.is_some_and(|found| objects::is_shadow(found, &wanted))
             })
+            && self.has_doors()
     }
 
     fn fewest(&self, count: impl Fn(&Service) -> u32) -> u32 {
@@ -257,11 +285,14 @@ impl Snapshot {
     /// Our slices as they should be.
     pub(super) fn wanted_slices(&self, resolvers: &[Resolver]) -> Vec<EndpointSlice> {
         let (rule, owner) = (self.rule.name_any(), self.owner());
+        let has_doors = self.rule.spec.switch.is_some();
         let of = |service: &Arc<Service>| {
             let families = objects::families(service).into_iter();
             let service = Arc::clone(service);
             let (rule, owner) = (rule.clone(), owner.clone());
-            families.map(move |family| objects::slice(&service, &family, &rule, &owner, resolvers, self.ports()))
+            let front = if has_doors { door(&service.name_any()) } else { service.name_any() };
+            families
+                .map(move |family| objects::slice(&service, &front, &family, &rule, &owner, resolvers, self.ports()))
         };
         self.services.iter().flat_map(of).collect()
     }
@@ -289,6 +320,9 @@ impl Snapshot {
 
     /// Since when all Services are captured.
     pub(super) fn captured_at(&self) -> Option<Timestamp> {
+        if let Some(routes) = self.routes() {
+            return routes.captured_at().filter(|_| routes.extent() == Extent::All);
+        }
         let times: Option<Vec<Timestamp>> = self.services.iter().map(|service| objects::captured_at(service)).collect();
         times?.into_iter().max()
     }

@@ -86,17 +86,10 @@ pub(super) fn seen(
         });
     };
     add(types::READY, Some(state == State::Ready), reason, message);
-    let (covered, why) = match &*snapshot.uncovered {
-        [] => (Reason::Succeeded, "every Service that leads to the target is in a rule".to_owned()),
-        names => (Reason::UncoveredService, uncovered(names)),
-    };
-    add(types::COVERED, Some(snapshot.uncovered.is_empty()), covered, why);
-    let (proven, why) = if machine.is_proven() {
-        (Reason::Succeeded, "fresh connections to the Services all reached the resolver")
-    } else {
-        (Reason::Progressing, "the path through the resolver is not proven")
-    };
-    add(types::PROVEN, Some(machine.is_proven()), proven, why.to_owned());
+    let (is_covered, reason, message) = coverage(snapshot);
+    add(types::COVERED, Some(is_covered), reason, message);
+    let (reason, message) = proof(snapshot, machine);
+    add(types::PROVEN, Some(machine.is_proven()), reason, message.to_owned());
     match &snapshot.keda {
         KedaState::Unused => {}
         KedaState::Ready(object) => {
@@ -127,6 +120,25 @@ pub(super) fn seen(
         },
         uncovered_services: snapshot.uncovered.iter().take(32).cloned().collect(),
         ..old.clone()
+    }
+}
+
+/// Whether all that leads to the target is led to the resolver.
+fn coverage(snapshot: &Snapshot) -> (bool, Reason, String) {
+    match snapshot.uncovered_ways() {
+        None => (true, Reason::Succeeded, "every Service that leads to the target is in a rule".to_owned()),
+        Some(ways) => (false, Reason::UncoveredService, ways),
+    }
+}
+
+/// Whether it was seen that it is.
+fn proof(snapshot: &Snapshot, machine: &Machine) -> (Reason, &'static str) {
+    match (machine.is_proven(), snapshot.routes()) {
+        (false, _) => (Reason::Progressing, "the path through the resolver is not proven"),
+        (true, None) => (Reason::Succeeded, "fresh connections to the Services all reached the resolver"),
+        (true, Some(_)) => {
+            (Reason::Succeeded, "the routes have led to the resolver for as long as proxies may take to follow them")
+        }
     }
 }
 
@@ -181,10 +193,6 @@ fn cold_start(wake: &WakeReport) -> ColdStart {
     }
 }
 
-fn uncovered(names: &[String]) -> String {
-    format!("{} lead to the target too and are in no rule: it does not sleep", names.join(", "))
-}
-
 /// State, reason and sentence of a rule.
 fn judge(
     snapshot: &Snapshot,
@@ -210,8 +218,8 @@ fn judge(
         let message = "no resolver lives: the service is direct and its target is kept awake";
         return (State::Error, Reason::Unavailable, message.to_owned());
     }
-    if !snapshot.uncovered.is_empty() {
-        return (State::Warning, Reason::UncoveredService, uncovered(&snapshot.uncovered));
+    if let Some(ways) = snapshot.uncovered_ways() {
+        return (State::Warning, Reason::UncoveredService, ways);
     }
     if let KedaState::NotReady { reason, message, .. } = &snapshot.keda
         && *reason != Reason::Progressing

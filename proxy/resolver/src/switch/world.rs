@@ -13,6 +13,7 @@ use kube::runtime::reflector::{self, ObjectRef, Store};
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client, Resource, ResourceExt};
 use reeve_crds::ScalingRule;
+use reeve_crds::scaling_rule::switch::door;
 use serde::de::DeserializeOwned;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -26,8 +27,10 @@ use super::target::{self, Workload};
 use crate::report::{RULE_LABEL, RuleKey};
 use crate::scaler::is_scaled_job;
 
+mod istio_world;
 mod keda_world;
 
+use istio_world::IstioWorld;
 use keda_world::KedaWorld;
 
 /// Stores of all watched kinds.
@@ -39,6 +42,7 @@ pub(super) struct World {
     deployments: Store<Deployment>,
     stateful_sets: Store<StatefulSet>,
     keda: KedaWorld,
+    istio: IstioWorld,
 }
 
 impl World {
@@ -51,11 +55,16 @@ impl World {
         let (stateful_sets, write_stateful_sets) = reflector::store();
         let starts = Arc::new(Notify::new());
         let keda = KedaWorld::watch(client, queue, &rules, &starts, tasks);
-        let world = Self { rules, services, slices, deployments, stateful_sets, keda };
+        let starts_istio = Arc::new(Notify::new());
+        let istio = IstioWorld::watch(client, queue, &rules, &starts_istio, tasks);
+        let world = Self { rules, services, slices, deployments, stateful_sets, keda, istio };
         let about = world.clone();
         tasks.spawn(follow(client.clone(), write_rules, Arc::clone(queue), move |rule: &ScalingRule| {
             if rule.spec.keda.is_some() {
                 starts.notify_one();
+            }
+            if istio_world::names(rule).is_some() {
+                starts_istio.notify_one();
             }
             selecting(&about, rule).chain([key(rule)]).collect()
         }));
@@ -94,6 +103,9 @@ impl World {
         let find = |name: &str| self.services.get(&ObjectRef::new(name).within(&namespace));
         let services: Vec<Arc<Service>> = rule.spec.services.iter().filter_map(|service| find(&service.name)).collect();
         let shadows = services.iter().filter_map(|service| find(&names::shadow(&service.name_any()))).collect();
+        let has_doors = |_: &&Arc<Service>| rule.spec.switch.is_some();
+        let doors = services.iter().filter(has_doors).filter_map(|service| find(&door(&service.name_any()))).collect();
+        let istio = self.istio.of(&rule);
         let mut target = target::find(&rule, &services, &self.workloads(&namespace));
         let (keda_objects, keda_jobs) = (self.keda.objects_in(&namespace), self.keda.jobs_in(&namespace));
         let is_target = |job: &&Arc<ScaledJob>| target.reference.as_ref().is_some_and(|one| one.name == job.name_any());
@@ -109,13 +121,18 @@ impl World {
                 .get(names::SERVICE_NAME)
                 .is_some_and(|name| services.iter().any(|service| service.metadata.name.as_ref() == Some(name)));
             slice.metadata.namespace.as_ref() == Some(&namespace)
-                && (of_service || labels.get(RULE_LABEL) == rule.metadata.name.as_ref())
+                && (of_service
+                    || [RULE_LABEL, names::SLICE_LABEL]
+                        .iter()
+                        .any(|label| labels.get(*label) == rule.metadata.name.as_ref()))
         };
         let slices = self.slices.state().into_iter().filter(|slice| is_about(slice)).collect();
         Snapshot {
             rule,
             services,
             shadows,
+            doors,
+            istio,
             slices,
             target,
             uncovered,
@@ -166,7 +183,7 @@ impl World {
 
     fn of_slice(&self, slice: &EndpointSlice) -> BTreeSet<RuleKey> {
         let namespace = slice.namespace().unwrap_or_default();
-        if let Some(rule) = slice.labels().get(RULE_LABEL) {
+        if let Some(rule) = slice.labels().get(RULE_LABEL).or_else(|| slice.labels().get(names::SLICE_LABEL)) {
             return BTreeSet::from([RuleKey::new(namespace, rule)]);
         }
         let Some(service) = slice.labels().get(names::SERVICE_NAME) else { return BTreeSet::new() };

@@ -6,6 +6,7 @@
 mod behaviours;
 mod client;
 mod data_plane;
+mod istio;
 mod keda;
 mod losses;
 mod people;

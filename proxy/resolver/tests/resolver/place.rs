@@ -50,6 +50,7 @@ impl Place {
         node.load(&image).unwrap();
         node.crds().await;
         node.keda_crds().await;
+        node.istio_crds().await;
         for address in ADDRESSES.iter().chain([&SWITCH]) {
             let added = node.command("ip").args(["address", "add", &format!("{address}/24"), "dev", "out0"]).status();
             assert!(added.unwrap().success());

@@ -43,6 +43,8 @@ const SWITCH: &[(&str, &str, &str, bool)] = &[
     ("create patch", "events.k8s.io", "events", true),
     ("get list watch create update delete", "keda.sh", "scaledobjects", true),
     ("get list watch update", "keda.sh", "scaledjobs", true),
+    ("get list watch create patch", "networking.istio.io", "virtualservices", true),
+    ("get list watch", "security.istio.io", "peerauthentications", true),
     ("get create update", "coordination.k8s.io", "leases", false),
 ];
 
@@ -130,6 +132,12 @@ async fn each_part_may_do_what_it_does_and_nothing_else() {
             .await;
         }
     }
+}
+
+#[test]
+fn without_istio_the_switch_has_no_rights_to_its_kinds() {
+    let text = serde_json::to_string(&render("reeve-system", &json!({ "istio": { "enabled": false } }))).unwrap();
+    assert!(!text.contains("istio.io"), "{text}");
 }
 
 #[test]

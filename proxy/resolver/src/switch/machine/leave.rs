@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use reeve_crds::scaling_rule::status::TrafficMode;
 
-use super::{Effect, Extent, LEAVE_WITHIN, LINGER, Machine, Observed, Slice, add, elapsed, out_of_path};
+use super::{Effect, Extent, LEAVE_WITHIN, LINGER, Machine, Observed, add, elapsed, out_of_path};
 
 impl Machine {
     /// Busy: the pods serve by themselves. What still reaches the resolver is forwarded in every mode, so nothing is
@@ -23,9 +23,10 @@ impl Machine {
     pub(super) fn leave(&mut self, o: &Observed, finish: bool, now: Timestamp) -> Vec<Effect> {
         if self.mode == TrafficMode::Untouched {
             // With the rule go the listeners, and some clients may still be led to them.
+            let linger = o.routes_settle.unwrap_or_default().max(LINGER);
             return match finish {
-                true if elapsed(self.since, now) >= LINGER => vec![Effect::Finish],
-                true => vec![Effect::LookAt(add(self.since, LINGER))],
+                true if elapsed(self.since, now) >= linger => vec![Effect::Finish],
+                true => vec![Effect::LookAt(add(self.since, linger))],
                 false => Vec::new(),
             };
         }
@@ -52,7 +53,7 @@ impl Machine {
             return vec![Effect::Release];
         }
         let reached = o.direct_pods > 0 || o.replicas.is_none_or(|replicas| replicas == 0);
-        if o.slice != Slice::Absent && (reached || !patience || o.resolvers == Some(0)) {
+        if o.slice_leads() && (reached || !patience || o.resolvers == Some(0)) {
             return vec![Effect::DeleteSlice];
         }
         vec![Effect::LookAt(late)]
@@ -86,5 +87,5 @@ impl Machine {
 
 /// Whether nothing of ours is in the path.
 fn is_out(o: &Observed) -> bool {
-    o.capture == Extent::None && o.slice == Slice::Absent
+    o.capture == Extent::None && !o.slice_leads()
 }

@@ -21,6 +21,9 @@ pub struct Observed {
     /// Which Services have our key in their selector.
     pub capture: Extent,
     pub slice: Slice,
+    /// If routes lead to the resolver, and not the Services' own slices: how long they take to be followed everywhere. Our
+    /// slices are then those of the doors, which lead nobody anywhere by themselves.
+    pub routes_settle: Option<Duration>,
     /// How many replicas of the data plane could take the traffic: alive, all ports bound, not draining. Nothing while
     /// that is not known.
     pub resolvers: Option<usize>,
@@ -32,6 +35,13 @@ pub struct Observed {
     pub pods_quiet: bool,
     /// When KEDA was last told that the target may sleep.
     pub keda_told: Option<Timestamp>,
+}
+
+impl Observed {
+    /// Whether our slices lead traffic to the resolver.
+    pub(super) fn slice_leads(&self) -> bool {
+        self.slice != Slice::Absent && self.routes_settle.is_none()
+    }
 }
 
 /// What the rule asks for now.

@@ -1,5 +1,7 @@
 use super::*;
 
+mod routes;
+
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_second(1_000_000 + seconds).unwrap()
 }
@@ -24,6 +26,7 @@ fn direct() -> Observed {
         direct_endpoints: 3,
         capture: Extent::None,
         slice: Slice::Absent,
+        routes_settle: None,
         resolvers: Some(1),
         traffic: Some(Traffic { in_flight: 0, per_second: 0, last_request: None, holding: false, ready_pods: 3 }),
         held: 0,

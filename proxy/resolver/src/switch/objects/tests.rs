@@ -55,7 +55,7 @@ fn a_slice_has_the_resolvers_of_its_family_with_every_condition() {
         app_protocol: None,
         resolver_port: 20001,
     }];
-    let made = slice(&plain(), "IPv6", "rule", &owner(), &resolvers, &taken);
+    let made = slice(&plain(), "web", "IPv6", "rule", &owner(), &resolvers, &taken);
     assert_eq!(made.endpoints[0].addresses, ["fd00::1"]);
     let conditions = made.endpoints[0].conditions.clone().unwrap();
     assert_eq!((conditions.ready, conditions.serving, conditions.terminating), (Some(true), Some(true), Some(false)));

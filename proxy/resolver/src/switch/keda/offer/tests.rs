@@ -31,6 +31,7 @@ fn observed() -> Observed {
         direct_endpoints: 0,
         capture: Extent::All,
         slice: Slice::Current,
+        routes_settle: None,
         resolvers: Some(1),
         traffic: Some(Traffic { in_flight: 3, per_second: 40, last_request: None, holding: false, ready_pods: 2 }),
         held: 2,

@@ -100,6 +100,7 @@ impl Switch {
             direct_endpoints: cluster.direct_pods(),
             capture: if cluster.captured { Extent::All } else { Extent::None },
             slice,
+            routes_settle: None,
             resolvers: numbers.map(|numbers| numbers.len()),
             traffic: epoch.and_then(|epoch| replicas.traffic(&rule(), epoch, now)),
             held: replicas.held(&rule()),
