@@ -2,7 +2,8 @@
 //!
 //! Rendered from Git; its status is written by the resolver. How requests are answered is in `scaling_rule::traffic`,
 //! who else scales in `scaling_rule::keda`, when the resolver leaves the path in `scaling_rule::path`, by what it is led there
-//! in `scaling_rule::switch`, what was seen in `scaling_rule::status`.
+//! in `scaling_rule::switch`, what ports speak in
+//! `scaling_rule::port`, what was seen in `scaling_rule::status`.
 
 use kube::CustomResource;
 use schemars::JsonSchema;
@@ -15,6 +16,7 @@ use crate::selector::Selector;
 
 pub mod keda;
 pub mod path;
+pub mod port;
 pub mod status;
 pub mod switch;
 pub mod traffic;
@@ -25,6 +27,7 @@ pub const CAPTURE_KEY: &str = "reeve.dev/captured";
 
 use keda::Keda;
 use path::{HandOver, Readiness};
+use port::Port;
 pub use status::ScalingRuleStatus;
 use switch::Switch;
 use traffic::{Answer, Hold, Traffic};
@@ -173,6 +176,10 @@ pub struct ScalingRuleSpec {
     /// When the resolver leaves the path and when it comes back to look.
     #[serde(default)]
     pub hand_over: HandOver,
+    /// Ports at which clients or pods speak TLS with the resolver, or the PROXY protocol.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 16), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["port"]))]
+    pub ports: Vec<Port>,
     /// By what traffic is led to the resolver. Without it by the endpoints of the Services.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switch: Option<Switch>,

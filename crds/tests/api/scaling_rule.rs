@@ -63,6 +63,13 @@ fn spec() -> Value {
             "lookAfter": "1m",
             "lookAfterMax": "30m"
         },
+        "ports": [{
+            "port": 443,
+            "tls": { "secretName": "web-tls" },
+            "backendTls": { "caSecretName": "pods-ca", "serverName": "web.shop.svc" },
+            "acceptProxyProtocol": true,
+            "sendProxyProtocol": true
+        }],
         "switch": {
             "virtualService": { "name": "web", "routes": ["main"], "delegate": false, "settle": "10s" }
         },

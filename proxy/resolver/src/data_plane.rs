@@ -24,13 +24,17 @@ mod listener;
 mod metrics;
 mod origin;
 mod plane;
+mod pod_stream;
+mod port;
 mod prefixed;
+mod proxy_protocol;
 mod raw;
 mod refusal;
 mod reporter;
 mod request_body;
 mod response_body;
 mod rule;
+mod secrets;
 mod settings;
 mod table;
 mod tap;
@@ -112,6 +116,7 @@ pub async fn run(args: DataPlaneArgs, cluster: ClusterArgs, process: Process) ->
             reporter::follow_leader(client.clone(), namespace, leader_tx),
             reporter::report(plane.clone(), identity, process.clone(), leader, &farewell),
             origin::follow_nodes(client.clone(), pod_networks),
+            secrets::follow(client.clone(), plane.clone()),
             plane.sweep(),
         );
     };

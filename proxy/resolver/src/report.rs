@@ -116,8 +116,11 @@ pub struct ListenerReport {
     pub rule: RuleKey,
     /// `status.ports[].resolverPort`.
     pub port: u16,
-    /// Whether connections are accepted.
+    /// Whether connections are accepted and can be served.
     pub bound: bool,
+    /// Why they cannot be served.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
 }
 
 /// What a replica knows of a rule.

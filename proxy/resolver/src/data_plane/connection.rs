@@ -12,11 +12,14 @@ use tokio::time::{interval, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
+use self::entry::Entry;
 use super::forward::{Client, handle_http1, handle_http2};
 use super::prefixed::Prefixed;
 use super::raw;
 use super::settings::PathMode;
 use super::tap::Socket;
+
+mod entry;
 
 /// How HTTP/2 begins where nobody asked for it first.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -45,7 +48,35 @@ const PING_EVERY: Duration = Duration::from_secs(30);
 const PONG_WITHIN: Duration = Duration::from_secs(20);
 
 /// Serves until the client goes, or until `stop`: then what is under way ends, and nothing new begins.
-pub(crate) async fn serve<S>(mut stream: S, client: Client, stop: CancellationToken)
+pub(crate) async fn serve<S>(stream: S, mut client: Client, stop: CancellationToken)
+where
+    S: Socket,
+{
+    let speaks = client.lane.speaks();
+    if !speaks.accepts_header && speaks.tls.is_none() {
+        return serve_plain(stream, client, stop).await;
+    }
+    let entry = tokio::select! {
+        biased;
+        entry = timeout(HEAD_WITHIN, entry::enter(stream, &speaks, &client.secrets)) => entry,
+        () = last_chance(&stop) => return,
+    };
+    match entry {
+        Ok(Ok(Entry::Plain(stream, from))) => {
+            client.sender.address = from.unwrap_or(client.sender.address);
+            serve_plain(stream, client, stop).await;
+        }
+        Ok(Ok(Entry::Tls(stream, from))) => {
+            client.sender.address = from.unwrap_or(client.sender.address);
+            client.sender.encrypted = true;
+            serve_plain(*stream, client, stop).await;
+        }
+        Ok(Err(error)) => debug!(%error, rule = %client.lane.rule.key, "a connection did not begin as it should"),
+        Err(_) => debug!(rule = %client.lane.rule.key, "a connection did not begin in time"),
+    }
+}
+
+async fn serve_plain<S>(mut stream: S, client: Client, stop: CancellationToken)
 where
     S: Socket,
 {

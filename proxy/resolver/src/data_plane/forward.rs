@@ -20,10 +20,12 @@ use super::headers::{self, Sender};
 use super::hold::{Arrival, Place, Turn};
 use super::lane::LaneState;
 use super::origin::PodNetworks;
+use super::pod_stream::Way;
 use super::refusal::{Protocol, Refused, fixed};
 use super::request_body::{ReadAhead, RequestBody};
 use super::response_body::ResponseBody;
 use super::rule::InFlight;
+use super::secrets::Secrets;
 use super::settings::{PathMode, Settings};
 use super::tap::{Framing, Tap};
 use super::upstream::{Answer, SendError};
@@ -51,6 +53,20 @@ pub(crate) struct Client {
     pub(crate) tap: Arc<Tap>,
     /// Where callers from inside the cluster are.
     pub(crate) pod_networks: Arc<PodNetworks>,
+    /// Certificates and authorities.
+    pub(crate) secrets: Arc<Secrets>,
+}
+
+impl Client {
+    /// How pods are spoken to on behalf of this client; nothing while the authorities are not known.
+    pub(crate) fn way(&self) -> Option<Way> {
+        let speaks = self.lane.speaks();
+        let tls = match &speaks.pod_tls {
+            Some((key, name)) => Some(self.secrets.pod_tls(key, name)?),
+            None => None,
+        };
+        Some(Way { tls, announces: speaks.sends_header.then_some((self.sender.address, self.sender.at)) })
+    }
 }
 
 /// Answers a request of an HTTP/2 connection. An error resets the stream, as the pod did.
@@ -193,13 +209,14 @@ impl<'a> Exchange<'a> {
         let mut request = request;
         let (mut turn, mut flight) = self.enter(&mut request).await?;
         let mut unsent = 0;
+        let way = self.client.way().ok_or(Refused::PodFailed)?;
         loop {
             let Some(endpoint) = lane.pick() else {
                 drop(flight);
                 (turn, flight) = self.wait(turn.give_up(self.bytes), &mut request).await?;
                 continue;
             };
-            let error = match endpoint.send(request).await {
+            let error = match endpoint.send(request, &way).await {
                 Ok(answer) => return Ok(self.finish(answer, turn, flight)),
                 Err(error) => error,
             };
@@ -218,7 +235,7 @@ impl<'a> Exchange<'a> {
                     *request
                 }
                 SendError::Broken { cause, .. } if is_reset(&cause) => return Err(Ended::Reset(cause)),
-                SendError::Broken { .. } => return Err(Refused::PodFailed.into()),
+                SendError::Begin { .. } | SendError::Broken { .. } => return Err(Refused::PodFailed.into()),
             };
         }
     }

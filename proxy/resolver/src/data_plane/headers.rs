@@ -105,6 +105,8 @@ fn connection_options(headers: &HeaderMap) -> impl Iterator<Item = &str> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sender {
     pub(crate) address: SocketAddr,
+    /// Where it connected to.
+    pub(crate) at: SocketAddr,
     pub(crate) encrypted: bool,
 }
 

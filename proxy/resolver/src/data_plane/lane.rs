@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::hold::{Event, Lane};
+use super::port::PortSettings;
 use super::rule::Rule;
 use super::settings::PodProbe;
 use super::table::{LaneTable, PodState};
@@ -31,6 +32,7 @@ pub(crate) struct LaneState {
     pub(crate) closed: CancellationToken,
     open: Arc<AtomicBool>,
     raw: AtomicBool,
+    speaks: ArcSwap<PortSettings>,
     usable: ArcSwap<Vec<Arc<Endpoint>>>,
     pods: Mutex<BTreeMap<SocketAddr, Pod>>,
 }
@@ -75,6 +77,7 @@ impl LaneState {
             closed: CancellationToken::new(),
             open,
             raw: AtomicBool::new(false),
+            speaks: ArcSwap::default(),
             usable: ArcSwap::default(),
             pods: Mutex::default(),
         })
@@ -88,6 +91,11 @@ impl LaneState {
     /// Whether bytes are passed on as they are.
     pub(crate) fn is_raw(&self) -> bool {
         self.raw.load(Ordering::Relaxed)
+    }
+
+    /// What clients and pods speak here.
+    pub(crate) fn speaks(&self) -> Arc<PortSettings> {
+        self.speaks.load_full()
     }
 
     /// Of two pods at random, the one with less to do.
@@ -110,10 +118,12 @@ impl LaneState {
     /// Takes in what the slices say.
     pub(crate) fn change(self: &Arc<Self>, table: &LaneTable) {
         self.raw.store(table.raw, Ordering::Relaxed);
+        let speaks_as_before = **self.speaks.load() == table.speaks;
+        self.speaks.store(Arc::new(table.speaks.clone()));
         let mut pods = self.lock();
         pods.retain(|address, pod| {
             let stays = table.pods.contains_key(address);
-            if !stays {
+            if !stays || !speaks_as_before {
                 pod.endpoint.close_idle();
             }
             stays

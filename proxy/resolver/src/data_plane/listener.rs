@@ -20,6 +20,7 @@ use super::forward::Client;
 use super::headers::Sender;
 use super::lane::LaneState;
 use super::origin::PodNetworks;
+use super::secrets::Secrets;
 
 const BACKLOG: u32 = 4096;
 /// After `accept` failed, most likely for want of file descriptors.
@@ -43,6 +44,8 @@ pub(crate) struct Doors {
     pub(crate) per_port: usize,
     /// Where callers from inside the cluster are.
     pub(crate) pod_networks: Arc<PodNetworks>,
+    /// Certificates and authorities.
+    pub(crate) secrets: Arc<Secrets>,
     pub(crate) tasks: TaskTracker,
     /// Connections end after the answer to come.
     pub(crate) leaving: CancellationToken,
@@ -132,7 +135,8 @@ fn admit(doors: &Doors, lane: &Arc<LaneState>, of_port: &Arc<Semaphore>, stream:
     let _ = stream.set_nodelay(true);
     let client = Client {
         lane: Arc::clone(lane),
-        sender: Sender { address, encrypted: false },
+        sender: Sender { address, at: stream.local_addr().unwrap_or(address), encrypted: false },
+        secrets: Arc::clone(&doors.secrets),
         leaving: doors.leaving.clone(),
         ending: doors.ending.clone(),
         tap: Arc::default(),

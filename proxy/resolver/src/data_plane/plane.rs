@@ -1,6 +1,6 @@
 //! All rules of a replica: takes in tables, opens and closes ports, and tells how things are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +17,7 @@ use super::lane::LaneState;
 use super::listener::{Doors, Listeners};
 use super::origin::PodNetworks;
 use super::rule::{Clock, Rule, Signals};
+use super::secrets::{SecretKey, Secrets, Use};
 use super::table::RuleTable;
 use crate::report::{ListenerReport, RuleKey, RuleReport};
 
@@ -73,6 +74,7 @@ impl Plane {
             free: Arc::new(Semaphore::new(bounds.connections)),
             per_port: bounds.connections_per_port,
             pod_networks: bounds.pod_networks,
+            secrets: Arc::default(),
             tasks: TaskTracker::new(),
             leaving: CancellationToken::new(),
             stop: CancellationToken::new(),
@@ -90,12 +92,25 @@ impl Plane {
         &self.0.signals
     }
 
+    pub(crate) fn secrets(&self) -> &Secrets {
+        &self.0.doors.secrets
+    }
+
+    /// Those that rules name.
+    pub(crate) fn secrets_wanted(&self) -> BTreeSet<(SecretKey, Use)> {
+        let state = self.lock();
+        let lanes = state.rules.values().flat_map(|known| known.lanes.values());
+        lanes.flat_map(|lane| lane.speaks().secrets().collect::<Vec<_>>()).collect()
+    }
+
     pub(crate) fn clock(&self) -> Clock {
         self.0.clock
     }
 
     /// From now on a rule is this; `None` means that there is no such rule.
     pub(crate) fn set(&self, key: &RuleKey, table: Option<RuleTable>) {
+        // Cheap, and looked at once for many changes.
+        self.0.signals.secrets.notify_one();
         let mut state = self.lock();
         let Some(table) = table else {
             if let Some(gone) = state.rules.remove(key) {
@@ -147,10 +162,9 @@ impl Plane {
 
     pub(crate) fn report(&self) -> (Vec<ListenerReport>, Vec<RuleReport>) {
         let state = self.lock();
-        let listeners = state.listeners.iter().map(|(port, lane, bound)| ListenerReport {
-            rule: lane.rule.key.clone(),
-            port,
-            bound,
+        let listeners = state.listeners.iter().map(|(port, lane, bound)| {
+            let problem = lane.speaks().problem(&self.0.doors.secrets);
+            ListenerReport { rule: lane.rule.key.clone(), port, bound: bound && problem.is_none(), problem }
         });
         (listeners.collect(), state.rules.values().map(|known| known.rule.report()).collect())
     }

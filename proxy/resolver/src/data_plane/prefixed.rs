@@ -23,18 +23,16 @@ impl<S> Prefixed<S> {
         Self { read, stream, tap: None }
     }
 
-    /// Whether the other side has hung up.
-    pub(crate) fn is_hung_up(&self) -> bool
-    where
-        S: Socket,
-    {
-        self.stream.is_hung_up()
-    }
-
     /// With somebody who watches what passes.
     pub(crate) fn tapped(mut self, tap: Arc<Tap>) -> Self {
         self.tap = Some(tap);
         self
+    }
+}
+
+impl<S: Socket> Socket for Prefixed<S> {
+    fn is_hung_up(&self) -> bool {
+        self.stream.is_hung_up()
     }
 }
 

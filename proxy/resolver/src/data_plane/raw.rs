@@ -4,15 +4,16 @@
 use std::time::Duration;
 
 use tokio::io::copy_bidirectional;
-use tokio::net::TcpStream;
 use tokio::time::{Instant, interval, sleep_until};
 use tracing::debug;
 
 use super::forward::Client;
 use super::hold::{Arrival, Place, Turn};
+use super::pod_stream::{PodStream, Spoken};
 use super::prefixed::Prefixed;
 use super::rule::InFlight;
 use super::tap::Socket;
+use super::upstream::Unconnected;
 
 /// What a waiting connection is counted as.
 const BYTES: u64 = 4096;
@@ -31,8 +32,9 @@ pub(crate) async fn pass<S: Socket>(mut stream: Prefixed<S>, client: &Client) {
 }
 
 /// A connection to a pod, once there is one.
-async fn reach<S: Socket>(stream: &Prefixed<S>, client: &Client) -> Option<(TcpStream, Turn, InFlight)> {
+async fn reach<S: Socket>(stream: &Prefixed<S>, client: &Client) -> Option<(PodStream, Turn, InFlight)> {
     let lane = &client.lane;
+    let way = client.way()?;
     let deadline = Instant::now() + lane.rule.settings().hold_timeout;
     let (room, from) = (&lane.rule.room, client.sender.address.ip());
     let (mut turn, mut flight) = match lane.rule.set_off().filter(|_| lane.is_open()) {
@@ -54,9 +56,13 @@ async fn reach<S: Socket>(stream: &Prefixed<S>, client: &Client) -> Option<(TcpS
     };
     loop {
         if let Some(endpoint) = lane.pick() {
-            match endpoint.connect().await {
+            match endpoint.connect_by(&way, Spoken::Bytes).await {
                 Ok(pod) => return Some((pod, turn, flight)),
-                Err(error) => debug!(%error, address = %endpoint.address, "cannot connect"),
+                Err(Unconnected::Connect(error)) => debug!(%error, address = %endpoint.address, "cannot connect"),
+                Err(Unconnected::Begin(error)) => {
+                    debug!(%error, address = %endpoint.address, "cannot begin a connection");
+                    return None;
+                }
             }
             lane.suspect(&endpoint);
         } else {

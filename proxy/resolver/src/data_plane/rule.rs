@@ -25,6 +25,8 @@ pub(crate) struct Signals {
     pub(crate) report: Notify,
     /// Somebody waits for a target that may sleep.
     pub(crate) wake: Notify,
+    /// Other Secrets may be named now.
+    pub(crate) secrets: Notify,
     wanted: Mutex<BTreeSet<RuleKey>>,
 }
 

@@ -7,6 +7,7 @@ use k8s_openapi::api::discovery::v1::{Endpoint, EndpointSlice};
 use reeve_crds::ScalingRule;
 use reeve_crds::scaling_rule::status::ResolverPort;
 
+use super::port::PortSettings;
 use super::settings::Settings;
 use crate::protocol::is_raw;
 use crate::report::SERVICE_LABEL;
@@ -26,6 +27,7 @@ pub(crate) struct LaneTable {
     pub(crate) port: u16,
     /// Bytes are passed on as they are.
     pub(crate) raw: bool,
+    pub(crate) speaks: PortSettings,
     pub(crate) pods: BTreeMap<SocketAddr, PodState>,
 }
 
@@ -43,12 +45,12 @@ pub(crate) fn compile(rule: &ScalingRule, slices: &[&EndpointSlice]) -> RuleTabl
     let ports = rule.status.iter().flat_map(|status| &status.ports);
     let lanes = ports.filter_map(|port| {
         let number = u16::try_from(port.resolver_port).ok()?;
-        Some((number, compile_lane(port, slices)?))
+        Some((number, compile_lane(rule, port, slices)?))
     });
     RuleTable { settings: Settings::of(rule), lanes: lanes.collect() }
 }
 
-fn compile_lane(port: &ResolverPort, slices: &[&EndpointSlice]) -> Option<LaneTable> {
+fn compile_lane(rule: &ScalingRule, port: &ResolverPort, slices: &[&EndpointSlice]) -> Option<LaneTable> {
     let mut pods = BTreeMap::new();
     for slice in slices.iter().filter(|slice| service_of(slice) == Some(port.service.as_str())) {
         let Some(target) = target_port(slice, port) else { continue };
@@ -62,7 +64,8 @@ fn compile_lane(port: &ResolverPort, slices: &[&EndpointSlice]) -> Option<LaneTa
         }
     }
     let raw = port.app_protocol.as_deref().is_some_and(is_raw);
-    Some(LaneTable { service: port.service.clone(), port: u16::try_from(port.port).ok()?, raw, pods })
+    let speaks = PortSettings::of(rule, port);
+    Some(LaneTable { service: port.service.clone(), port: u16::try_from(port.port).ok()?, raw, speaks, pods })
 }
 
 fn service_of(slice: &EndpointSlice) -> Option<&str> {

@@ -13,6 +13,7 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::io::{AsyncRead, AsyncWrite, Interest, Ready};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
+use tokio_rustls::server::TlsStream;
 
 /// As much as a head may have.
 const HEAD_BYTES: usize = 64 * 1024;
@@ -27,6 +28,12 @@ impl Socket for TcpStream {
         // Known from the last event of the socket; nothing is asked of the kernel.
         let ready = self.ready(Interest::READABLE).now_or_never();
         ready.is_some_and(|ready| ready.is_ok_and(Ready::is_read_closed))
+    }
+}
+
+impl<S: Socket> Socket for TlsStream<S> {
+    fn is_hung_up(&self) -> bool {
+        self.get_ref().0.is_hung_up()
     }
 }
 

@@ -5,4 +5,5 @@ mod http1;
 mod http2;
 mod kit;
 mod raw;
+mod tls;
 mod waiting;

@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 
+use super::pod_stream::{PodStream, Spoken, Way};
 use super::request_body::RequestBody;
 
 mod http1;
@@ -39,6 +40,13 @@ pub(crate) enum SendError {
         #[source]
         cause: std::io::Error,
     },
+    /// There is a connection, and what comes first on it went wrong: another pod would be no better.
+    #[error("cannot begin a connection to {address}")]
+    Begin {
+        address: SocketAddr,
+        #[source]
+        cause: std::io::Error,
+    },
     /// The connection ended before anything was written; the pod saw nothing.
     #[error("the connection to {address} ended before the request was sent")]
     Unsent {
@@ -54,6 +62,24 @@ pub(crate) enum SendError {
         #[source]
         cause: hyper::Error,
     },
+}
+
+/// Why there is no connection to speak on.
+#[derive(Debug)]
+pub(crate) enum Unconnected {
+    Connect(std::io::Error),
+    /// There is one, and no TLS on it.
+    Begin(std::io::Error),
+}
+
+impl Unconnected {
+    /// The request for which it was wanted was not sent.
+    fn with(self, address: SocketAddr, request: Request<RequestBody>) -> SendError {
+        match self {
+            Self::Connect(cause) => SendError::Connect { address, request: Box::new(request), cause },
+            Self::Begin(cause) => SendError::Begin { address, cause },
+        }
+    }
 }
 
 /// A response and what it comes over.
@@ -98,13 +124,13 @@ impl Endpoint {
     }
 
     /// Sends a request in the version that it has. Dropping the future ends it at the pod too.
-    pub(crate) async fn send(self: &Arc<Self>, request: Request<RequestBody>) -> Result<Answer, SendError> {
+    pub(crate) async fn send(self: &Arc<Self>, request: Request<RequestBody>, way: &Way) -> Result<Answer, SendError> {
         let mut load = Load::new(self);
         if request.version() == Version::HTTP_2 {
-            let response = self.http2.send(self, request, &mut load).await?;
+            let response = self.http2.send(self, request, way, &mut load).await?;
             return Ok(Answer::Http2(response, load));
         }
-        http1::send(self, request, load).await
+        http1::send(self, request, way, load).await
     }
 
     pub(crate) async fn connect(&self) -> std::io::Result<TcpStream> {
@@ -116,6 +142,15 @@ impl Endpoint {
         let stream = stream.map_err(|_| std::io::Error::from(std::io::ErrorKind::TimedOut))??;
         stream.set_nodelay(true)?;
         Ok(stream)
+    }
+
+    /// A connection on which all that comes first was said.
+    pub(crate) async fn connect_by(&self, way: &Way, spoken: Spoken) -> Result<PodStream, Unconnected> {
+        let stream = self.connect().await.map_err(Unconnected::Connect)?;
+        way.begin(stream, spoken).await.map_err(|cause| match way.tls {
+            Some(_) => Unconnected::Begin(cause),
+            None => Unconnected::Connect(cause),
+        })
     }
 
     /// Keeps what a probe opened for the next request.

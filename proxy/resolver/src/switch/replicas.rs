@@ -183,6 +183,12 @@ impl Replicas {
         reports.fold(0, |sum: u32, report| sum.saturating_add(report.held))
     }
 
+    /// Why a replica cannot serve a port of a rule, if one cannot.
+    pub(super) fn problem(&self, rule: &RuleKey) -> Option<String> {
+        let mut listeners = self.known.values().flat_map(|known| &known.report.listeners);
+        listeners.find_map(|listener| listener.problem.clone().filter(|_| listener.rule == *rule))
+    }
+
     /// The latest wake that a replica began.
     pub(super) fn wake(&self, rule: &RuleKey) -> Option<WakeReport> {
         let wakes = self.known.values().filter_map(|known| known.rules.get(rule)?.wake.clone());

@@ -282,8 +282,11 @@ impl Controller {
     ) -> Result<(), SwitchError> {
         let Some(machine) = &memory.machine else { return Ok(()) };
         let old = snapshot.rule.status.clone().unwrap_or_default();
-        let wake = self.reports.with(|replicas| replicas.wake(&snapshot.key())).flatten();
-        let besides = status::Besides { wake: wake.as_ref(), observing: memory.observing.as_ref() };
+        let key = snapshot.key();
+        let told = self.reports.with(|replicas| (replicas.wake(&key), replicas.problem(&key))).unwrap_or_default();
+        let (wake, problem) = told;
+        let observing = memory.observing.as_ref();
+        let besides = status::Besides { wake: wake.as_ref(), problem: problem.as_deref(), observing };
         let new = status::seen(&old, snapshot, machine, observed, besides, now);
         let recently = memory
             .status_written

@@ -59,6 +59,8 @@ pub(super) struct Besides<'a> {
     /// The last wake that a replica began.
     pub(super) wake: Option<&'a WakeReport>,
     pub(super) observing: Option<&'a Observing>,
+    /// Why a replica cannot serve a port of the rule.
+    pub(super) problem: Option<&'a str>,
 }
 
 /// The status with all that was seen.
@@ -71,7 +73,7 @@ pub(super) fn seen(
     now: Timestamp,
 ) -> ScalingRuleStatus {
     let generation = snapshot.rule.metadata.generation;
-    let (state, reason, message) = judge(snapshot, machine, observed, besides.observing, now);
+    let (state, reason, message) = judge(snapshot, machine, observed, besides, now);
     let mut conditions = Vec::new();
     let mut add = |kind: &str, holds: Option<bool>, reason: Reason, message: String| {
         let status = holds.map_or("Unknown", |holds| if holds { "True" } else { "False" });
@@ -198,9 +200,10 @@ fn judge(
     snapshot: &Snapshot,
     machine: &Machine,
     observed: &Observed,
-    observing: Option<&Observing>,
+    besides: Besides<'_>,
     now: Timestamp,
 ) -> (State, Reason, String) {
+    let observing = besides.observing;
     let spec = &snapshot.rule.spec;
     if snapshot.rule.metadata.deletion_timestamp.is_some() {
         return (State::Deleting, Reason::Deleting, "the service is left awake and direct".to_owned());
@@ -213,6 +216,9 @@ fn judge(
     }
     if let Some(problem) = &snapshot.target.problem {
         return (State::Warning, Reason::NotFound, problem.clone());
+    }
+    if let Some(problem) = besides.problem {
+        return (State::Warning, Reason::InvalidCredentials, problem.chars().take(1024).collect());
     }
     if observing.is_none() && (machine.mode() == TrafficMode::FailOpen || observed.resolvers == Some(0)) {
         let message = "no resolver lives: the service is direct and its target is kept awake";

@@ -12,12 +12,16 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
 use reeve_crds::ScalingRule;
 use reeve_proxy_resolver::args::LEASE;
 use reeve_proxy_resolver::report::{RULE_LABEL, ReplicaReport, RuleReport, SERVICE_LABEL};
 use reeve_tests::{Cluster, Process, Server, Supervisor, eventually, until};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{DigitallySignedStruct, SignatureScheme};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
@@ -272,6 +276,87 @@ async fn a_replica_wakes_a_target_that_sleeps_and_tells_the_switch() {
 
     shop.replica.terminate().unwrap();
     shop.reported("it drains", |report, _| report.draining).await;
+}
+
+#[tokio::test]
+async fn a_certificate_comes_from_its_secret_and_a_new_one_counts_without_a_restart() {
+    let ports = json!({ "ports": [{ "port": 80, "tls": { "secretName": "shop-tls" } }] });
+    let shop = Shop::open("data-plane-tls", ports).await;
+    let listener = |report: &ReplicaReport| report.listeners.iter().find(|one| one.port == shop.port).cloned();
+    let report = shop.reported("there is no Secret", |report, _| {
+        listener(report).is_some_and(|one| one.problem.is_some_and(|why| why == "Secret shop-tls: it is not there"))
+    });
+    assert!(!listener(&report.await).unwrap().bound, "no traffic is led here");
+    let secrets = shop.api::<Secret>();
+    let mut last = None;
+    for _ in 0..2 {
+        let made = rcgen::generate_simple_self_signed(["shop".to_owned()]).unwrap();
+        let data = json!({ "tls.crt": made.cert.pem(), "tls.key": made.signing_key.serialize_pem() });
+        let object = json!({
+            "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "shop-tls" }, "stringData": data,
+        });
+        let params = PatchParams::apply("somebody").force();
+        secrets.patch("shop-tls", &params, &Patch::Apply(&object)).await.unwrap();
+        let presented = eventually("the certificate of the Secret is presented", || async {
+            match presented(SocketAddr::new(shop.place, shop.port)).await {
+                Ok(found) if found == made.cert.der().as_ref() => Ok(found),
+                other => Err(format!("{:?}", other.map(|found| found.len()))),
+            }
+        });
+        let shown = presented.await;
+        assert_ne!(last.replace(shown.clone()), Some(shown));
+    }
+    shop.reported("the port can be served", |report, _| listener(report).is_some_and(|one| one.bound)).await;
+}
+
+/// The certificate that a port shows.
+async fn presented(address: SocketAddr) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    let config = builder.dangerous().with_custom_certificate_verifier(Arc::new(Anybody)).with_no_client_auth();
+    let connector = tokio_rustls::TlsConnector::from(Arc::new(config));
+    let stream = connector.connect("shop".try_into()?, TcpStream::connect(address).await?).await?;
+    let shown = stream.get_ref().1.peer_certificates().and_then(<[_]>::first).ok_or("no certificate")?;
+    Ok(shown.to_vec())
+}
+
+/// Trusts everybody: what is shown is compared.
+#[derive(Debug)]
+struct Anybody;
+
+impl ServerCertVerifier for Anybody {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        rustls::crypto::ring::default_provider().signature_verification_algorithms.supported_schemes()
+    }
 }
 
 #[tokio::test]

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use k8s_openapi::api::authorization::v1::{SelfSubjectRulesReview, SelfSubjectRulesReviewSpec};
-use kube::api::PostParams;
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{ListParams, PostParams};
 use kube::{Api, Client};
 use reeve_renderer::fleet::Loader;
 use reeve_renderer::render::Renderer;
@@ -131,6 +132,32 @@ async fn each_part_may_do_what_it_does_and_nothing_else() {
             })
             .await;
         }
+    }
+}
+
+#[tokio::test]
+async fn the_data_plane_reads_the_secrets_that_are_named_and_no_others() {
+    let cluster = Cluster::shared().await;
+    let own = cluster.namespace("certificates").await;
+    let named = json!({ "certificates": [{ "namespace": own, "name": "web-tls" }] });
+    let objects = render(&own, &named);
+    let roles = ["ServiceAccount", "Role", "RoleBinding"];
+    let granted = objects.iter().filter(|object| roles.iter().any(|kind| object["kind"] == *kind));
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": granted.collect::<Vec<_>>() });
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), list.to_string()).unwrap();
+    cluster.kubectl(&["apply", "-n", &own, "-f", file.path().to_str().unwrap()]).await;
+    for name in ["web-tls", "other"] {
+        cluster.kubectl(&["create", "secret", "generic", name, "-n", &own]).await;
+    }
+    let mut config = cluster.config().unwrap();
+    config.auth_info.impersonate = Some(format!("system:serviceaccount:{own}:reeve-resolver-data-plane"));
+    let secrets: Api<Secret> = Api::namespaced(Client::try_from(config).unwrap(), &own);
+    let only = |name: &str| ListParams::default().fields(&format!("metadata.name={name}"));
+    eventually("it reads the one that is named", || async { secrets.list(&only("web-tls")).await }).await;
+    secrets.get("web-tls").await.unwrap();
+    for refused in [secrets.get("other").await.map(drop), secrets.list(&ListParams::default()).await.map(drop)] {
+        assert!(matches!(&refused, Err(kube::Error::Api(status)) if status.code == 403), "{refused:?}");
     }
 }
 

@@ -6,8 +6,13 @@ fn parts(build: impl FnOnce(http::request::Builder) -> http::request::Builder) -
     build(Request::builder().uri("/orders?x=1")).body(()).expect("a request").into_parts().0
 }
 
+fn at(address: &str, encrypted: bool) -> Sender {
+    let address = address.parse().expect("an address");
+    Sender { address, at: address, encrypted }
+}
+
 fn sender() -> Sender {
-    Sender { address: "10.1.2.3:5555".parse().expect("an address"), encrypted: false }
+    at("10.1.2.3:5555", false)
 }
 
 #[test]
@@ -49,7 +54,7 @@ fn this_hop_is_added_behind_those_before_it() {
             .header("x-forwarded-proto", "https")
             .header("forwarded", "for=192.0.2.1")
     });
-    rewrite_request(&mut request, Sender { address: "[2001:db8::1]:9".parse().expect("an address"), encrypted: false });
+    rewrite_request(&mut request, at("[2001:db8::1]:9", false));
     assert_eq!(request.headers["x-forwarded-for"], "192.0.2.1, 192.0.2.2, 2001:db8::1");
     assert_eq!(request.headers["x-forwarded-proto"], "https");
     assert_eq!(request.headers["forwarded"], "for=192.0.2.1, for=\"[2001:db8::1]\";proto=http");
@@ -59,7 +64,7 @@ fn this_hop_is_added_behind_those_before_it() {
 fn an_address_of_the_older_family_is_written_as_such() {
     let mut request = parts(|builder| builder.header("host", "shop"));
     let address = "[::ffff:10.1.2.3]:9".parse().expect("an address");
-    rewrite_request(&mut request, Sender { address, encrypted: true });
+    rewrite_request(&mut request, Sender { address, at: address, encrypted: true });
     assert_eq!(request.headers["x-forwarded-for"], "10.1.2.3");
     assert_eq!(request.headers["x-forwarded-proto"], "https");
 }

@@ -16,12 +16,18 @@ use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use rustls::ServerConfig;
 use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
 
 use crate::data_plane::plane::{Bounds, Plane};
 use crate::data_plane::rule::Rule;
+use crate::data_plane::secrets::{SecretKey, Use};
 use crate::data_plane::table::{LaneTable, PodState, RuleTable};
 use crate::data_plane::{table, tests};
 use crate::report::{RuleKey, RuleReport};
@@ -97,12 +103,38 @@ impl Pod {
         Self { address, connections, requests, _tasks: tasks }
     }
 
+    /// A pod that speaks over TLS.
+    pub(super) async fn start_tls(config: Arc<ServerConfig>, handle: Handler) -> Self {
+        let address = free_port().await;
+        let listener = listen(address);
+        let (connections, requests) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (of_connections, of_requests) = (Arc::clone(&connections), Arc::clone(&requests));
+        let mut tasks = JoinSet::new();
+        tasks.spawn(async move {
+            let mut clients = JoinSet::new();
+            while let Ok((stream, _)) = listener.accept().await {
+                of_connections.fetch_add(1, Ordering::SeqCst);
+                let (handle, requests) = (Arc::clone(&handle), Arc::clone(&of_requests));
+                let accept = TlsAcceptor::from(Arc::clone(&config)).accept(stream);
+                clients.spawn(async move {
+                    let Ok(stream) = accept.await else { return };
+                    let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+                    serve(stream, if is_http2 { Speaks::Http2 } else { Speaks::Http1 }, handle, requests).await;
+                });
+            }
+        });
+        Self { address, connections, requests, _tasks: tasks }
+    }
+
     pub(super) fn requests(&self) -> usize {
         self.requests.load(Ordering::SeqCst)
     }
 }
 
-async fn serve(stream: TcpStream, speaks: Speaks, handle: Handler, requests: Arc<AtomicUsize>) {
+async fn serve<S>(stream: S, speaks: Speaks, handle: Handler, requests: Arc<AtomicUsize>)
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
     let service = service_fn(move |request| {
         requests.fetch_add(1, Ordering::SeqCst);
         let answer = handle(request);
@@ -191,9 +223,19 @@ impl Shop {
         let rule = serde_json::from_value(self.rule.clone()).expect("a rule");
         let table = table::compile(&rule, &[]);
         let raw = table.lanes[&self.port].raw;
-        let lane = LaneTable { service: "shop".to_owned(), port: 80, raw, pods: self.pods.iter().copied().collect() };
+        let speaks = table.lanes[&self.port].speaks.clone();
+        let pods = self.pods.iter().copied().collect();
+        let lane = LaneTable { service: "shop".to_owned(), port: 80, raw, speaks, pods };
         let table = RuleTable { lanes: [(self.port, lane)].into(), ..table };
         self.plane.set(&self.key, Some(table));
+    }
+
+    /// A Secret of the rule's namespace is this from now on.
+    pub(super) fn secret(&self, name: &str, wanted: Use, fields: &[(&str, &str)]) {
+        let key = SecretKey { namespace: "web".to_owned(), name: name.to_owned() };
+        let data = fields.iter().map(|(name, text)| ((*name).to_owned(), ByteString(text.as_bytes().to_vec())));
+        let secret = Secret { data: Some(data.collect()), ..Secret::default() };
+        self.plane.secrets().set(&key, wanted, Some(&secret));
     }
 
     pub(super) fn rule(&self) -> Arc<Rule> {

@@ -14,13 +14,13 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1::{Builder, SendRequest};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
 
-use super::{Answer, Endpoint, Load, SendError};
+use super::{Answer, Endpoint, Load, SendError, Unconnected};
+use crate::data_plane::pod_stream::{PodStream, Spoken, Way};
 use crate::data_plane::prefixed::Prefixed;
 use crate::data_plane::request_body::RequestBody;
 
-type Connection = hyper::client::conn::http1::Connection<TokioIo<TcpStream>, RequestBody>;
+type Connection = hyper::client::conn::http1::Connection<TokioIo<PodStream>, RequestBody>;
 
 const MAX_HEADERS: usize = 256;
 const MAX_HEAD_BYTES: usize = 256 * 1024;
@@ -30,19 +30,23 @@ pub(crate) struct Http1 {
     sender: SendRequest<RequestBody>,
     connection: Connection,
     ended: bool,
+    /// Whether another client may have it next.
+    is_shared: bool,
 }
 
 pub(super) async fn send(
     endpoint: &Arc<Endpoint>,
     request: Request<RequestBody>,
+    way: &Way,
     load: Load,
 ) -> Result<Answer, SendError> {
     let address = endpoint.address;
-    let mut connection = match reuse(endpoint).await {
+    let idle = if way.is_shared() { reuse(endpoint).await } else { None };
+    let mut connection = match idle {
         Some(connection) => connection,
-        None => match Http1::connect(endpoint).await {
+        None => match Http1::connect(endpoint, way).await {
             Ok(connection) => connection,
-            Err(cause) => return Err(SendError::Connect { address, request: Box::new(request), cause }),
+            Err(failed) => return Err(failed.with(address, request)),
         },
     };
     let response = match connection.send(request).await {
@@ -81,12 +85,13 @@ async fn reuse(endpoint: &Endpoint) -> Option<Box<Http1>> {
 }
 
 impl Http1 {
-    async fn connect(endpoint: &Endpoint) -> std::io::Result<Box<Self>> {
-        let stream = endpoint.connect().await?;
+    async fn connect(endpoint: &Endpoint, way: &Way) -> Result<Box<Self>, Unconnected> {
+        let stream = endpoint.connect_by(way, Spoken::Http1).await?;
         let handshake =
             Builder::new().max_headers(MAX_HEADERS).max_buf_size(MAX_HEAD_BYTES).handshake(TokioIo::new(stream)).await;
-        let (sender, connection) = handshake.map_err(std::io::Error::other)?;
-        Ok(Box::new(Self { sender, connection, ended: false }))
+        let handshake = handshake.map_err(|error| Unconnected::Connect(std::io::Error::other(error)));
+        let (sender, connection) = handshake?;
+        Ok(Box::new(Self { sender, connection, ended: false, is_shared: way.is_shared() }))
     }
 
     fn drive(&mut self, cx: &mut Context<'_>) {
@@ -97,7 +102,7 @@ impl Http1 {
     /// Whether the exchange before is over and the pod has not hung up.
     fn is_reusable(&mut self, cx: &mut Context<'_>) -> bool {
         self.drive(cx);
-        !self.ended && self.sender.is_ready()
+        !self.ended && self.is_shared && self.sender.is_ready()
     }
 
     async fn send(

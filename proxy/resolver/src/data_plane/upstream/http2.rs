@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use http::{Request, Response};
+use http::uri::Scheme;
+use http::{Request, Response, Uri};
 use hyper::body::Incoming;
 use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::sync::Mutex;
 
-use super::{Endpoint, Load, SendError};
+use super::{Endpoint, Load, SendError, Unconnected};
+use crate::data_plane::pod_stream::{Spoken, Way};
 use crate::data_plane::request_body::RequestBody;
 
 /// As many streams as peers commonly allow on one connection.
@@ -43,14 +45,18 @@ impl Http2 {
     pub(super) async fn send(
         &self,
         endpoint: &Endpoint,
-        request: Request<RequestBody>,
+        mut request: Request<RequestBody>,
+        way: &Way,
         load: &mut Load,
     ) -> Result<Response<Incoming>, SendError> {
         let address = endpoint.address;
-        let mut shared = match self.connection(endpoint).await {
+        let mut shared = match self.connection(endpoint, way).await {
             Ok(shared) => shared,
-            Err(cause) => return Err(SendError::Connect { address, request: Box::new(request), cause }),
+            Err(failed) => return Err(failed.with(address, request)),
         };
+        if way.tls.is_some() {
+            encrypt(&mut request);
+        }
         load.stream = Some(Arc::clone(&shared.streams));
         shared.sender.try_send_request(request).await.map_err(|mut failed| match failed.take_message() {
             Some(request) => SendError::Unsent { address, request: Box::new(request), cause: failed.into_error() },
@@ -59,7 +65,10 @@ impl Http2 {
     }
 
     /// One with room, or a new one. Those who come meanwhile wait for the same.
-    async fn connection(&self, endpoint: &Endpoint) -> std::io::Result<Shared> {
+    async fn connection(&self, endpoint: &Endpoint, way: &Way) -> Result<Shared, Unconnected> {
+        if !way.is_shared() {
+            return begin(endpoint, way).await;
+        }
         let mut connections = self.connections.lock().await;
         if self.forget.swap(false, Ordering::AcqRel) {
             connections.clear();
@@ -68,25 +77,39 @@ impl Http2 {
         if let Some(free) = connections.iter().find(|shared| Arc::strong_count(&shared.streams) <= STREAMS) {
             return Ok(free.clone());
         }
-        let stream = endpoint.connect().await?;
-        let (sender, connection) = Builder::new(TokioExecutor::new())
-            .timer(TokioTimer::new())
-            .initial_stream_window_size(STREAM_WINDOW)
-            .initial_connection_window_size(CONNECTION_WINDOW)
-            .max_header_list_size(HEADER_LIST)
-            .max_concurrent_reset_streams(usize::MAX)
-            .handshake(TokioIo::new(stream))
-            .await
-            .map_err(std::io::Error::other)?;
-        let address = endpoint.address;
-        // Ends by itself when the last handle and the last stream are gone.
-        hyper::rt::Executor::execute(&TokioExecutor::new(), async move {
-            if let Err(error) = connection.await {
-                tracing::debug!(%address, error = %reeve_process::error_chain(&error), "connection ended");
-            }
-        });
-        let shared = Shared { sender, streams: Arc::new(()) };
+        let shared = begin(endpoint, way).await?;
         connections.push(shared.clone());
         Ok(shared)
     }
+}
+
+/// The target of a request says that it goes over TLS.
+fn encrypt(request: &mut Request<RequestBody>) {
+    let mut parts = request.uri().clone().into_parts();
+    parts.scheme = parts.scheme.map(|_| Scheme::HTTPS);
+    if let Ok(target) = Uri::from_parts(parts) {
+        *request.uri_mut() = target;
+    }
+}
+
+async fn begin(endpoint: &Endpoint, way: &Way) -> Result<Shared, Unconnected> {
+    let stream = endpoint.connect_by(way, Spoken::Http2).await?;
+    let (sender, connection) = Builder::new(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .max_header_list_size(HEADER_LIST)
+        .max_concurrent_reset_streams(usize::MAX)
+        .handshake(TokioIo::new(stream))
+        .await
+        .map_err(|error| Unconnected::Connect(std::io::Error::other(error)))?;
+    let address = endpoint.address;
+    // Ends by itself when the last handle and the last stream are gone.
+    hyper::rt::Executor::execute(&TokioExecutor::new(), async move {
+        if let Err(error) = connection.await {
+            tracing::debug!(%address, error = %reeve_process::error_chain(&error), "connection ended");
+        }
+    });
+    let shared = Shared { sender, streams: Arc::new(()) };
+    Ok(shared)
 }

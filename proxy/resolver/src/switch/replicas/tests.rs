@@ -31,7 +31,7 @@ fn report(replica: &str, sequence: u64, change: impl FnOnce(&mut RuleReport)) ->
         node: None,
         at: at(0),
         draining: false,
-        listeners: vec![ListenerReport { rule: rule(), port: 20001, bound: true }],
+        listeners: vec![ListenerReport { rule: rule(), port: 20001, bound: true, problem: None }],
         rules: vec![rule_report],
     }
 }

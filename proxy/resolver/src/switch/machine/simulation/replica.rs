@@ -97,7 +97,7 @@ impl Replica {
             node: None,
             at: at(now),
             draining: false,
-            listeners: vec![ListenerReport { rule: rule(), port: PORT, bound: true }],
+            listeners: vec![ListenerReport { rule: rule(), port: PORT, bound: true, problem: None }],
             rules: vec![RuleReport {
                 rule: rule(),
                 mode: Some(self.mode.0),
