@@ -4,6 +4,7 @@
 #![cfg(test)]
 
 mod behaviours;
+mod beside_reeve;
 mod client;
 mod data_plane;
 mod istio;

@@ -109,6 +109,15 @@ pub(crate) struct App {
 }
 
 impl App {
+    /// One that somebody else makes, with its Service.
+    pub(crate) async fn found(place: &'static Place, namespace: &str) -> Self {
+        let services: Api<Service> = Api::namespaced(place.client(), namespace);
+        let service = until(&services, "web", "it is there", |_| true).await;
+        let cluster_ip = service.spec.unwrap().cluster_ip.unwrap().parse().unwrap();
+        let address = place.node.reach(SocketAddr::new(cluster_ip, 80)).unwrap();
+        Self { place, namespace: namespace.to_owned(), address, cluster_ip, replicas: 1, slow_start: 0 }
+    }
+
     /// The rule is in force before there are pods.
     pub(crate) async fn new(place: &'static Place, prefix: &str, spec: Value) -> Self {
         Self::slow(place, prefix, spec, 1, 0).await
