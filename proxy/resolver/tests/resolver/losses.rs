@@ -14,6 +14,7 @@ use tokio::time::sleep;
 use crate::place::{App, Place, mode_of};
 
 mod calls;
+mod crashes;
 
 use calls::Call;
 

@@ -4,10 +4,12 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU16, Ordering};
 
+use futures::{Stream, StreamExt};
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Service;
 use kube::api::{Patch, PatchParams, PostParams};
+use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client, ResourceExt};
 use reeve_crds::ScalingRule;
 use reeve_crds::scaling_rule::status::TrafficMode;
@@ -223,6 +225,13 @@ impl App {
 
     pub(crate) async fn reaches(&self, mode: TrafficMode) -> ScalingRule {
         until(&self.rules(), "web", &format!("the mode is {mode:?}"), |rule| mode_of(rule) == Some(mode)).await
+    }
+
+    /// The modes that the rule comes to, from the one that it has.
+    pub(crate) fn modes(&self) -> impl Stream<Item = TrafficMode> + use<> {
+        let config = watcher::Config::default().fields("metadata.name=web");
+        let rules = watcher(self.rules(), config).default_backoff().applied_objects();
+        rules.filter_map(|rule| async move { mode_of(&rule.ok()?) })
     }
 
     pub(crate) async fn change_rule(&self, patch: Value) {
