@@ -21,6 +21,7 @@ use super::headers::Sender;
 use super::lane::LaneState;
 use super::origin::PodNetworks;
 use super::secrets::Secrets;
+use crate::report::RuleKey;
 
 const BACKLOG: u32 = 4096;
 /// After `accept` failed, most likely for want of file descriptors.
@@ -85,6 +86,11 @@ impl Listeners {
 
     pub(crate) fn close(&mut self, port: u16) {
         self.0.remove(&port);
+    }
+
+    /// The rule that has a port.
+    pub(crate) fn owner(&self, port: u16) -> Option<&RuleKey> {
+        self.0.get(&port).map(|listener| &listener.lane.rule.key)
     }
 
     /// Each port, its lane, and whether connections are accepted.

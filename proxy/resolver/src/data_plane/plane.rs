@@ -122,8 +122,6 @@ impl Plane {
             return;
         };
         let State { rules, listeners } = &mut *state;
-        let owners: BTreeMap<u16, RuleKey> =
-            listeners.iter().map(|(port, lane, _)| (port, lane.rule.key.clone())).collect();
         let known = rules.entry(key.clone()).or_insert_with(|| RuleState {
             rule: Rule::new(key.clone(), table.settings.clone(), self.0.clock, Arc::clone(&self.0.signals)),
             lanes: BTreeMap::new(),
@@ -138,7 +136,7 @@ impl Plane {
             stays
         });
         for (port, lane_table) in &table.lanes {
-            if let Some(other) = owners.get(port).filter(|other| *other != key) {
+            if let Some(other) = listeners.owner(*port).filter(|other| *other != key) {
                 warn!(port, rule = %key, %other, "two rules have one port; the first keeps it");
                 continue;
             }
