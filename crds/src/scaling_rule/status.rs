@@ -162,7 +162,7 @@ pub struct ColdStart {
     /// When the first request came.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Time>,
-    /// What woke the target, such as: GET /orders from outside, or reeve wake.
+    /// What woke the target, such as GET /orders, or reeve wake.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = MESSAGE))]
     pub cause: Option<String>,
@@ -170,7 +170,7 @@ pub struct ColdStart {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub replicas: Option<i32>,
-    /// How many requests waited in the end.
+    /// How many requests waited, in the replica of the resolver that got the first, when a pod was ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub held: Option<i32>,
@@ -178,19 +178,7 @@ pub struct ColdStart {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "duration::reported")]
     pub scaled: Option<Lenient<Duration>>,
-    /// Until a pod had a node.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "duration::reported")]
-    pub scheduled: Option<Lenient<Duration>>,
-    /// Until its image was there.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "duration::reported")]
-    pub pulled: Option<Lenient<Duration>>,
-    /// Until its container ran.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "duration::reported")]
-    pub started: Option<Lenient<Duration>>,
-    /// Until it was ready.
+    /// Until a pod was ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "duration::reported")]
     pub ready: Option<Lenient<Duration>>,
@@ -214,9 +202,6 @@ pub struct Totals {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "duration::reported")]
     pub asleep: Option<Lenient<Duration>>,
-    /// How many requests were refused: too many waiting, waited too long, or as the rule says.
-    #[schemars(range(min = 0))]
-    pub refused: i64,
 }
 
 /// A port of the resolver that stands for a port of a Service.

@@ -114,18 +114,15 @@ fn status() -> Value {
         "lastRequestTime": "2026-11-16T12:00:00Z",
         "lastColdStart": {
             "startedAt": "2026-11-16T12:00:00Z",
-            "cause": "GET /orders from outside",
+            "cause": "GET /orders",
             "replicas": 1,
             "held": 12,
             "scaled": "4ms",
-            "scheduled": "60ms",
-            "pulled": "70ms",
-            "started": "400ms",
             "ready": "1.1s",
             "total": "1.12s"
         },
-        "totals": { "sleeps": 14, "wakes": 14, "asleep": "14h10m", "refused": 0 },
-        "observed": { "sleeps": 2, "wakes": 2, "asleep": "3h", "refused": 0 },
+        "totals": { "sleeps": 14, "wakes": 14, "asleep": "14h10m" },
+        "observed": { "sleeps": 2, "wakes": 2, "asleep": "3h" },
         "ports": [{ "service": "web", "port": 80, "name": "http", "appProtocol": "http", "resolverPort": 20001 }],
         "uncoveredServices": ["web-admin"],
         "selection": {

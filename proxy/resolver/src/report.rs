@@ -163,6 +163,9 @@ pub struct WakeReport {
     pub cause: String,
     /// How many replicas were asked for.
     pub replicas: i32,
+    /// How many requests waited when a pod was ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<u32>,
     /// Milliseconds until the scale was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaled_ms: Option<u64>,

@@ -213,6 +213,7 @@ impl Rule {
             started_at: self.clock.timestamp(self.clock.elapsed(now)),
             cause: cause(),
             replicas: settings.wake.as_ref().map_or(0, |wake| wake.size.wake),
+            held: None,
             scaled_ms: None,
             ready_ms: None,
             first_byte_ms: None,
@@ -248,6 +249,7 @@ impl Rule {
                 let passed = began.elapsed();
                 wake.usual = Some(passed);
                 if let Some(report) = wake.report.as_mut() {
+                    report.held.get_or_insert(self.room.held());
                     report.ready_ms.get_or_insert(milliseconds(passed));
                 }
             }

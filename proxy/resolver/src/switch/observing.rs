@@ -95,7 +95,6 @@ impl Observing {
             sleeps: self.sleeps,
             wakes: self.wakes,
             asleep: Some(Lenient::from(reeve_crds::Duration::from(asleep))),
-            refused: 0,
         }
     }
 

@@ -188,10 +188,10 @@ fn cold_start(wake: &WakeReport) -> ColdStart {
         started_at: Timestamp::from_second(wake.started_at.as_second()).ok().map(Time),
         cause: Some(wake.cause.chars().take(1024).collect()),
         replicas: Some(wake.replicas),
+        held: wake.held.and_then(|held| i32::try_from(held).ok()),
         scaled: millis(wake.scaled_ms),
         ready: millis(wake.ready_ms),
         total: millis(wake.first_byte_ms),
-        ..ColdStart::default()
     }
 }
 

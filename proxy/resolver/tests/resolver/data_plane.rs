@@ -271,7 +271,7 @@ async fn a_replica_wakes_a_target_that_sleeps_and_tells_the_switch() {
     let report = report.await;
     let rule = report.rules.into_iter().find(|rule| rule.rule.namespace == shop.namespace).unwrap();
     let wake = rule.wake.unwrap();
-    assert_eq!((wake.cause.as_str(), wake.replicas, rule.held), ("GET /orders", 2, 0));
+    assert_eq!((wake.cause.as_str(), wake.replicas, wake.held, rule.held), ("GET /orders", 2, Some(1), 0));
     assert!(wake.scaled_ms <= wake.ready_ms && wake.ready_ms <= wake.first_byte_ms, "{wake:?}");
 
     shop.replica.terminate().unwrap();
