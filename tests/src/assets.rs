@@ -151,6 +151,11 @@ pub(crate) fn istio_crds() -> Result<PathBuf> {
     released::istio_crds()
 }
 
+/// The folder with the CRDs of KEDA's add-on for HTTP, as it has released them.
+pub(crate) fn http_add_on_crds() -> Result<PathBuf> {
+    released::http_add_on_crds()
+}
+
 /// What Reeve's images are made of: the pins, and the packages with their files; fetched when they are missing.
 pub(crate) fn image_packages() -> Result<(Pins, BTreeMap<String, Package>)> {
     packages::find(&cache_base()?)

@@ -139,6 +139,13 @@ impl Cluster {
         self.install_crds(&folder).await;
     }
 
+    /// Installs the CRDs of KEDA's add-on for HTTP as it has released them, likewise. The add-on itself is not there.
+    pub async fn http_add_on_crds(&self) {
+        let folder =
+            assets::http_add_on_crds().unwrap_or_else(|error| panic!("cannot get the add-on's CRDs: {error:#}"));
+        self.install_crds(&folder).await;
+    }
+
     async fn install_crds(&self, folder: &Path) {
         let api: Api<CustomResourceDefinition> = Api::all(self.client());
         for crd in crds_in(folder) {

@@ -20,6 +20,8 @@ const KEDA: &str = "github.com/kedacore/keda/v2";
 const CRI_DOCKERD: &str = "v0.3.17";
 /// The module with the kinds of Istio, and its version.
 const ISTIO: (&str, &str) = ("istio.io/api", "v1.29.2");
+/// The module of KEDA's add-on for HTTP, and its version.
+const HTTP_ADD_ON: (&str, &str) = ("github.com/kedacore/http-add-on", "v0.15.0");
 /// Pins Dapr.
 const DAPRD_MOD: &str = include_str!("../../assets/daprd/go.mod");
 
@@ -45,6 +47,9 @@ pub enum Released {
     /// `reeve` of an earlier version, from the history of this repository, with its CRDs beside it.
     Earlier,
     Helm,
+    /// The interceptor of KEDA's add-on for HTTP: the peer of `reeve-resolver`.
+    #[serde(rename = "http-add-on")]
+    HttpAddOn,
     /// KEDA's operator, with every cloud's client in it.
     #[serde(rename = "keda")]
     Keda,
@@ -66,6 +71,7 @@ impl Released {
         Released::Daprd,
         Released::Earlier,
         Released::Helm,
+        Released::HttpAddOn,
         Released::Keda,
         Released::KoordRuntimeProxy,
         Released::Registry,
@@ -80,6 +86,7 @@ impl Released {
             Released::Daprd => "daprd",
             Released::Earlier => "earlier",
             Released::Helm => "helm",
+            Released::HttpAddOn => "http-add-on",
             Released::Keda => "keda",
             Released::KoordRuntimeProxy => "koord-runtime-proxy",
             Released::Registry => "registry",
@@ -98,6 +105,7 @@ impl Released {
             }
             Released::Earlier => Source::History { commit: EARLIER },
             Released::Helm => module("helm.sh/helm/v3", pinned(HELM_MOD, "helm.sh/helm/v3"), "./cmd/helm"),
+            Released::HttpAddOn => module(HTTP_ADD_ON.0, HTTP_ADD_ON.1, "./interceptor"),
             Released::Keda => module(KEDA, pinned(KEDA_MOD, KEDA), "./cmd/operator"),
             Released::KoordRuntimeProxy => {
                 module("github.com/koordinator-sh/koordinator", "v1.8.0", "./cmd/koord-runtime-proxy")
@@ -198,6 +206,11 @@ pub(super) fn keda_crds() -> Result<PathBuf> {
 /// The folder with Istio's CRDs, as Istio has released them.
 pub(super) fn istio_crds() -> Result<PathBuf> {
     Ok(module_folder(ISTIO.0, ISTIO.1)?.join("kubernetes"))
+}
+
+/// The folder with the CRDs of KEDA's add-on for HTTP, as it has released them.
+pub(super) fn http_add_on_crds() -> Result<PathBuf> {
+    Ok(module_folder(HTTP_ADD_ON.0, HTTP_ADD_ON.1)?.join("config/crd/bases"))
 }
 
 /// The folder of a module at a version, fetched through the module proxy. Its own `go.mod` and `go.sum` count there.

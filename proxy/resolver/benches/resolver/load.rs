@@ -16,22 +16,16 @@ use tokio::task::JoinSet;
 pub(crate) struct Outcome {
     latencies: Vec<Duration>,
     pub(crate) failed: usize,
-    time: Duration,
 }
 
 impl Outcome {
     pub(crate) fn add(&mut self, other: Self) {
         self.latencies.extend(other.latencies);
         self.failed += other.failed;
-        self.time += other.time;
     }
 
     pub(crate) fn count(&self) -> usize {
         self.latencies.len()
-    }
-
-    pub(crate) fn per_second(&self) -> u128 {
-        self.count() as u128 * 1000 / self.time.as_millis().max(1)
     }
 
     pub(crate) fn percentile(&mut self, percent: usize) -> Duration {
@@ -49,7 +43,6 @@ pub(crate) async fn run(address: SocketAddr, connections: usize, time: Duration)
     while let Some(outcome) = tasks.join_next().await {
         whole.add(outcome.expect("no panic"));
     }
-    whole.time = time;
     whole
 }
 

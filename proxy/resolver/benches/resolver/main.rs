@@ -1,5 +1,5 @@
 //! Measures a replica of the data plane as a process of its own, before a real API server: what forwarding costs, against
-//! the same requests straight to the same pod, and what a held request takes.
+//! the same requests straight to the same pod and through the interceptor of http-add-on, and what a held request takes.
 
 #![expect(clippy::print_stdout, reason = "a bench prints what it measured")]
 #![expect(clippy::expect_used, reason = "a bench that cannot go on says why and ends")]
@@ -12,6 +12,7 @@ use tokio::process::{Child, Command};
 
 mod held;
 mod load;
+mod peer;
 mod place;
 mod pod;
 
@@ -35,7 +36,7 @@ async fn bench() {
     held::bench(&place).await;
 }
 
-/// The same load straight to the pod and through the resolver, in turns.
+/// The same load straight to the pod, through the resolver and through its peer, in turns.
 async fn forward(place: &place::Place) {
     let address = place::own_socket();
     let _pod = start_pod(address);
@@ -43,30 +44,69 @@ async fn forward(place: &place::Place) {
     let through = place::socket_of(port);
     load::answers(address).await;
     load::answers(through).await;
+    let peer = peer::Interceptor::start(place, address).await;
     for (connections, seconds) in [(64, 4), (1, 3)] {
         let time = Duration::from_secs(seconds);
-        load::run(through, connections, Duration::from_secs(1)).await;
-        let (mut direct, mut proxied, mut cpu) = (load::Outcome::default(), load::Outcome::default(), Duration::ZERO);
+        let mut direct = Measured::default();
+        let (mut ours, mut theirs) = (Measured::default(), Measured::default());
         for _ in 0..3 {
-            direct.add(load::run(address, connections, time).await);
-            let before = place.cpu();
-            proxied.add(load::run(through, connections, time).await);
-            cpu += place.cpu().saturating_sub(before);
+            direct.measure(address, connections, time, || Duration::ZERO).await;
+            ours.measure(through, connections, time, || place.cpu()).await;
+            if let Some(peer) = &peer {
+                theirs.measure(peer.address, connections, time, || peer.cpu()).await;
+            }
         }
-        assert_eq!((direct.failed, proxied.failed), (0, 0), "a request failed");
-        let (straight, added) = (direct.percentile(50), proxied.percentile(50).saturating_sub(direct.percentile(50)));
-        #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
-        let per_cpu_second = proxied.count() as f64 / cpu.as_secs_f64();
+        let straight = direct.outcome.percentile(50);
         println!(
-            "resolver forwards, {connections} connections: {per_cpu_second:.0} requests per CPU-second; {} requests/s through it, {} straight",
-            proxied.per_second(),
-            direct.per_second(),
+            "resolver forwards, {connections} connections: {:.0} requests per CPU-second, added p50 {:?} (straight {straight:?})",
+            ours.per_cpu_second(),
+            ours.added(straight),
+        );
+        if peer.is_none() {
+            println!("skipped: the interceptor of http-add-on is not built");
+            continue;
+        }
+        let requests = ours.per_cpu_second() / theirs.per_cpu_second();
+        let added = ours.added(straight).as_secs_f64() / theirs.added(straight).as_secs_f64();
+        println!(
+            "resolver requests per CPU-second, {connections} connections: {requests:.1} times the interceptor's (wanted: 3 at least)"
         );
         println!(
-            "resolver added p50, {connections} connections: {added:?} (straight {straight:?}); p99 {:?} against {:?}",
-            proxied.percentile(99),
-            direct.percentile(99),
+            "resolver added p50, {connections} connections: {added:.2} of the interceptor's (wanted: 0.3 at most)"
         );
+    }
+}
+
+/// What came of several loads.
+#[derive(Default)]
+struct Measured {
+    outcome: load::Outcome,
+    cpu: Duration,
+}
+
+impl Measured {
+    async fn measure(
+        &mut self,
+        address: std::net::SocketAddr,
+        connections: usize,
+        time: Duration,
+        cpu: impl Fn() -> Duration,
+    ) {
+        load::run(address, connections, Duration::from_millis(300)).await;
+        let before = cpu();
+        let outcome = load::run(address, connections, time).await;
+        self.cpu += cpu().saturating_sub(before);
+        assert_eq!(outcome.failed, 0, "a request failed");
+        self.outcome.add(outcome);
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
+    fn per_cpu_second(&self) -> f64 {
+        self.outcome.count() as f64 / self.cpu.as_secs_f64()
+    }
+
+    fn added(&mut self, straight: Duration) -> Duration {
+        self.outcome.percentile(50).saturating_sub(straight)
     }
 }
 

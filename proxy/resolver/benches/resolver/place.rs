@@ -17,11 +17,13 @@ use tokio::process::{Child, Command};
 /// Ticks of `/proc/<pid>/stat` in a second, everywhere that Linux runs today.
 const TICKS: u64 = 100;
 
+/// Every replica has the ports of all rules, those of another place too.
+static NEXT_PORT: AtomicU16 = AtomicU16::new(22_000);
+
 pub(crate) struct Place {
-    cluster: &'static Cluster,
+    pub(crate) cluster: &'static Cluster,
     pub(crate) namespace: String,
     replica: Child,
-    next_port: AtomicU16,
 }
 
 impl Place {
@@ -38,12 +40,12 @@ impl Place {
             .kill_on_drop(true)
             .spawn()
             .expect("a replica");
-        Self { cluster, namespace, replica, next_port: AtomicU16::new(22_000) }
+        Self { cluster, namespace, replica }
     }
 
     /// A rule in this mode, and its pod. Returns the port that stands for it.
     pub(crate) async fn add_rule(&self, name: &str, mode: &str, pod: Option<SocketAddr>) -> u16 {
-        let port = self.next_port.fetch_add(1, Ordering::Relaxed);
+        let port = NEXT_PORT.fetch_add(1, Ordering::Relaxed);
         let rules: Api<ScalingRule> = Api::namespaced(self.cluster.client(), &self.namespace);
         let rule = json!({
             "apiVersion": "reeve.dev/v1alpha1",
@@ -76,23 +78,28 @@ impl Place {
 
     /// What the replica has used of processors.
     pub(crate) fn cpu(&self) -> Duration {
-        let stat = self.read("stat");
-        let fields: Vec<&str> = stat[stat.rfind(')').expect("a name") + 2..].split(' ').collect();
-        let ticks: u64 = [11, 12].iter().map(|field: &usize| fields[*field].parse::<u64>().expect("ticks")).sum();
-        Duration::from_millis(ticks * 1000 / TICKS)
+        cpu_of(&self.replica)
     }
 
     /// What the replica has in memory, in KiB.
     pub(crate) fn memory(&self) -> u64 {
-        let status = self.read("status");
+        let status = read(&self.replica, "status");
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a line");
         line.trim().trim_end_matches(" kB").parse().expect("a number")
     }
+}
 
-    fn read(&self, file: &str) -> String {
-        let pid = self.replica.id().expect("it runs");
-        std::fs::read_to_string(format!("/proc/{pid}/{file}")).expect("it runs")
-    }
+/// What a process has used of processors.
+pub(crate) fn cpu_of(process: &Child) -> Duration {
+    let stat = read(process, "stat");
+    let fields: Vec<&str> = stat[stat.rfind(')').expect("a name") + 2..].split(' ').collect();
+    let ticks: u64 = [11, 12].iter().map(|field: &usize| fields[*field].parse::<u64>().expect("ticks")).sum();
+    Duration::from_millis(ticks * 1000 / TICKS)
+}
+
+fn read(process: &Child, file: &str) -> String {
+    let pid = process.id().expect("it runs");
+    std::fs::read_to_string(format!("/proc/{pid}/{file}")).expect("it runs")
 }
 
 /// Where a port of the replica is.
