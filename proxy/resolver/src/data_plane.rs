@@ -34,6 +34,7 @@ mod reporter;
 mod request_body;
 mod response_body;
 mod rule;
+mod secret_watch;
 mod secrets;
 mod settings;
 mod table;
@@ -116,7 +117,7 @@ pub async fn run(args: DataPlaneArgs, cluster: ClusterArgs, process: Process) ->
             reporter::follow_leader(client.clone(), namespace, leader_tx),
             reporter::report(plane.clone(), identity, process.clone(), leader, &farewell),
             origin::follow_nodes(client.clone(), pod_networks),
-            secrets::follow(client.clone(), plane.clone()),
+            secret_watch::follow(client.clone(), plane.clone()),
             plane.sweep(),
         );
     };

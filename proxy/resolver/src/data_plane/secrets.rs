@@ -1,22 +1,17 @@
 //! Certificates and authorities from Secrets: what the latest of each makes of connections that come from now on. A Secret
 //! that goes, or that cannot be read any more, leaves what was known in force.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use futures::StreamExt;
 use k8s_openapi::api::core::v1::Secret;
-use kube::runtime::{WatchStreamExt, watcher};
-use kube::{Api, Client};
 use parking_lot::Mutex;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
-use tokio::task::{AbortHandle, JoinSet};
-use tracing::{info, warn};
+use tracing::warn;
 
-use super::plane::Plane;
 use super::pod_stream::{PodConfigs, PodTls};
 
 /// Names a Secret.
@@ -109,11 +104,11 @@ impl Secrets {
         }
     }
 
-    fn fail(&self, key: &SecretKey, wanted: Use, problem: String) {
+    pub(crate) fn fail(&self, key: &SecretKey, wanted: Use, problem: String) {
         self.known.lock().entry((key.clone(), wanted)).or_default().problem = Some(problem);
     }
 
-    fn forget(&self, key: &SecretKey, wanted: Use) {
+    pub(crate) fn forget(&self, key: &SecretKey, wanted: Use) {
         self.known.lock().remove(&(key.clone(), wanted));
     }
 }
@@ -159,50 +154,4 @@ fn authorities(secret: &Secret) -> Result<Arc<PodConfigs>, SecretError> {
         Ok(Arc::new(config))
     };
     Ok(Arc::new(PodConfigs { http1: config(&[b"http/1.1"])?, http2: config(&[b"h2"])?, bytes: config(&[])? }))
-}
-
-/// Follows for ever those Secrets that rules name, and no others.
-pub(crate) async fn follow(client: Client, plane: Plane) {
-    let mut tasks = JoinSet::new();
-    let mut followed: BTreeMap<(SecretKey, Use), AbortHandle> = BTreeMap::new();
-    loop {
-        // Before the look, so that what comes in between is not missed.
-        let changed = plane.signals().secrets.notified();
-        let wanted: BTreeSet<(SecretKey, Use)> = plane.secrets_wanted();
-        followed.retain(|one, task| {
-            let stays = wanted.contains(one);
-            if !stays {
-                task.abort();
-                plane.secrets().forget(&one.0, one.1);
-            }
-            stays
-        });
-        for (key, wanted) in wanted {
-            let follow = || tasks.spawn(follow_one(client.clone(), plane.clone(), key.clone(), wanted));
-            followed.entry((key.clone(), wanted)).or_insert_with(follow);
-        }
-        changed.await;
-        while tasks.try_join_next().is_some() {}
-    }
-}
-
-async fn follow_one(client: Client, plane: Plane, key: SecretKey, wanted: Use) {
-    let api = Api::<Secret>::namespaced(client, &key.namespace);
-    let config = watcher::Config::default().fields(&format!("metadata.name={}", key.name));
-    let mut events = watcher(api, config).default_backoff().boxed();
-    let mut is_listed = false;
-    while let Some(event) = events.next().await {
-        match event {
-            Ok(watcher::Event::Init) => is_listed = false,
-            Ok(watcher::Event::Apply(secret) | watcher::Event::InitApply(secret)) => {
-                is_listed = true;
-                info!(secret = %key.name, namespace = %key.namespace, "read a Secret");
-                plane.secrets().set(&key, wanted, Some(&secret));
-            }
-            Ok(watcher::Event::InitDone) if is_listed => continue,
-            Ok(watcher::Event::InitDone | watcher::Event::Delete(_)) => plane.secrets().set(&key, wanted, None),
-            Err(error) => plane.secrets().fail(&key, wanted, reeve_process::error_chain(&error)),
-        }
-        plane.signals().report.notify_one();
-    }
 }
