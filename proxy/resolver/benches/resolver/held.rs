@@ -59,7 +59,7 @@ fn per_request(kibibytes: u64, count: u64) -> f64 {
 }
 
 /// What is in memory once it grows no more.
-async fn steady_memory(place: &Place) -> u64 {
+pub(crate) async fn steady_memory(place: &Place) -> u64 {
     let mut last = 0;
     loop {
         let now = place.memory();

@@ -11,6 +11,7 @@ use std::time::Duration;
 use tokio::process::{Child, Command};
 
 mod held;
+mod idle;
 mod load;
 mod peer;
 mod place;
@@ -34,6 +35,9 @@ async fn bench() {
     let place = place::Place::start().await;
     forward(&place).await;
     held::bench(&place).await;
+    // On a replica of its own: what held requests have left in memory would hide what rules take.
+    drop(place);
+    idle::bench(&place::Place::start().await).await;
 }
 
 /// The same load straight to the pod, through the resolver and through its peer, in turns.
