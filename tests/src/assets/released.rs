@@ -63,7 +63,7 @@ pub enum Released {
 const EARLIER: &str = "3972c38";
 
 impl Released {
-    pub const ALL: [Released; 10] = [
+    pub const ALL: [Released; 11] = [
         Released::CargoDeb,
         Released::CargoGenerateRpm,
         Released::CoreDns,
