@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::{ConfigMap, Event, Namespace};
 use kube::Api;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
-use reeve_crds::State;
+use reeve_crds::{RuntimeComponent, State};
 use reeve_tests::{eventually, until};
 use serde_json::json;
 
@@ -74,8 +74,13 @@ async fn drift_of_a_namespace_is_told_and_left_when_it_is_contested_like_any_oth
     fixture.event("Drifted", &["Namespace", &name, "put right"]).await;
     change(name.clone(), 4).await;
     fixture.event("Drifted", &[&name, "left for now"]).await;
-    let drift = fixture.component_is("web", State::Warning, "Drifted").await.status.unwrap().drift.unwrap();
-    assert_eq!(drift.objects, 2);
+    // With what is only told there are two.
+    let stands = |component: &RuntimeComponent| {
+        let status = component.status.clone().unwrap_or_default();
+        status.state == Some(State::Warning) && status.drift.is_some_and(|drift| drift.objects == 2)
+    };
+    let component = format!("{}.web", fixture.runtime);
+    until(&fixture.api::<RuntimeComponent>(), &component, "both stand", stands).await;
 }
 
 #[tokio::test]

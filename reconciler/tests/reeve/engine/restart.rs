@@ -88,7 +88,6 @@ async fn a_restart_sends_no_write() {
         })
     };
     let sent = writes().len();
-    let reeve = fixture.reeve();
     let looked = || {
         fixture
             .cluster
@@ -101,6 +100,7 @@ async fn a_restart_sends_no_write() {
             .len()
     };
     let listed = looked();
+    let reeve = fixture.reeve();
     eventually("it is at work", || async {
         if looked() > listed && reeve.log().contains("accepted") { Ok(()) } else { Err("not yet") }
     })
