@@ -50,7 +50,7 @@ pub(super) async fn supervise(handle: Handle, setup: Setup, clusters: RemoteClus
             debug!(reason = %failed.error.reason, "restarting: {}", failed.error.message);
         } else {
             warn!(reason = %failed.error.reason, "restarting: {}", failed.error.message);
-            failed.tell(&handle, &setup, &name, pause >= LASTING).await;
+            failed.report(&handle, &setup, &name, pause >= LASTING).await;
         }
         let is_other = |told: &Message| is_other(told, &message, &object);
         tokio::select! {
@@ -91,7 +91,7 @@ impl Failed {
     }
 
     /// Says so in the roll-up and, if it lasts, on the Runtime.
-    async fn tell(&self, handle: &Handle, setup: &Setup, name: &str, is_lasting: bool) {
+    async fn report(&self, handle: &Handle, setup: &Setup, name: &str, is_lasting: bool) {
         let not_served =
             if self.is_unreachable { NotServed::unreachable(&self.error) } else { NotServed::failing(&self.error) };
         let message = handle.message();

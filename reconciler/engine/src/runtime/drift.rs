@@ -34,11 +34,11 @@ pub(super) fn of_task(record: &mut ComponentState, task: Task, report: &mut Repo
         object.is_some_and(|object| object.stage == Stage::Definitions)
     };
     let looked_at = |key: &ObjectKey| is_done && is_definition(key) == (task == Task::ApplyDefinitions);
-    take_in(&mut record.drift, std::mem::take(&mut report.drifted), looked_at)
+    merge(&mut record.drift, std::mem::take(&mut report.drifted), looked_at)
 }
 
 /// Takes in what others had changed, and gives what of it is new. Repairs are remembered for a while.
-fn take_in(
+fn merge(
     known: &mut HashMap<ObjectKey, Drifted>,
     drifted: Vec<Drifted>,
     looked_at: impl Fn(&ObjectKey) -> bool,

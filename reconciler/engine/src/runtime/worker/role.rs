@@ -1,5 +1,6 @@
 //! What is done here for a Runtime: by its target, and by whether it goes.
 
+use reeve_crds::annotation;
 use reeve_crds::runtime::target::{KubeConfigRef, TargetType};
 
 use super::Message;
@@ -27,7 +28,9 @@ impl Role {
         let source = object.spec.source_ref.as_ref().map(|source| source.name.clone());
         let target = &object.spec.target;
         let cluster = target.kube_config_secret_ref.as_ref().filter(|_| target.kind == TargetType::KubeConfig);
+        let forgotten = object.metadata.annotations.as_ref().and_then(|all| all.get(annotation::FORGET_CLUSTER));
         let had = object.status.as_ref().and_then(|status| status.cluster.as_ref());
+        let had = had.filter(|had| forgotten != Some(&had.uid));
         let had = had.and_then(|had| had.kube_config_secret_ref.as_ref());
         let is_going = object.metadata.deletion_timestamp.is_some() || message.desired.is_absent();
         // What goes goes from where it is, and nothing is applied there if Git wants it again, but somewhere else.
@@ -90,8 +93,12 @@ mod tests {
             uid: "1".to_owned(),
             kube_config_secret_ref: object.spec.target.kube_config_secret_ref.clone(),
         });
-        message.object = Some(Arc::new(object));
+        message.object = Some(Arc::new(object.clone()));
         assert!(matches!(Role::of(&message), Some(Role::Reconcile { .. })), "Git may want it again");
+        let forgotten = [(annotation::FORGET_CLUSTER.to_owned(), "1".to_owned())];
+        object.metadata.annotations = Some(forgotten.into());
+        message.object = Some(Arc::new(object));
+        assert_eq!(Role::of(&message), Some(Role::Dissolve), "nothing is looked for there any more");
     }
 
     #[test]
